@@ -1,16 +1,10 @@
-import type { Store } from "@holdfast/lock";
+import { type StoreFixture, storeSuite } from "@holdfast/testing";
 import type { CohortOptions } from "@holdfast/lock/cohort";
 import { checkCohortOptions } from "../../src/cohort/options.ts";
 import { HandoffCohort } from "../../src/cohort/cohort.ts";
 import { SystemClock } from "../../src/time/clock.ts";
-
-/** What a cohort of a store with all capabilities declares. */
-export const FULL = ["shared", "permits", "owner", "steal", "evict", "query"] as const;
-
-/** Makes a cohort that nobody shares. */
-export function made(store: Store, options: CohortOptions): HandoffCohort {
-  return new HandoffCohort(store, new SystemClock(), checkCohortOptions(options));
-}
+import { connected, type Place, serve } from "../places/place.ts";
+import { patient } from "../support/patient.ts";
 
 /**
  * What only holds in one cohort: of another one, a process lists no handles that sleep; and a process that gives a lock back
@@ -18,14 +12,58 @@ export function made(store: Store, options: CohortOptions): HandoffCohort {
  */
 const OF_ONE = ["query() lists holders and waiters", "attempt() grants the lock only to the first of the queue"];
 
-/** Defines the tests of several cohorts. */
-export function ofSeveral(what: string): (name: string, run: () => Promise<void>) => void {
-  return (name, run) => {
-    if (!OF_ONE.some((each) => name.startsWith(each))) Deno.test(`${what}: ${name}`, run);
+/** Defines the suite of stores on several cohorts of a place, as in several processes. */
+export function cohortsSuite(place: Place, options: CohortOptions = {}): void {
+  const test = (name: string, fn: () => Promise<void>) => {
+    const ignore = place.ignore ?? false;
+    if (!OF_ONE.some((each) => name.startsWith(each))) {
+      Deno.test({ name: `cohorts of ${place.of}: ${name}`, ignore, fn });
+    }
   };
+  define(place, test, async (fixture, cohorts) => {
+    const cohort = made(await connected(fixture), options);
+    cohorts.push(cohort);
+    return cohort;
+  });
 }
 
-/** Disposes of them all. */
-export async function dispose(cohorts: readonly HandoffCohort[]): Promise<void> {
-  await Promise.all(cohorts.map((each) => each[Symbol.asyncDispose]()));
+/** Defines the suite of stores on the one cohort of a process. */
+export function cohortSuite(place: Place, options: CohortOptions): void {
+  const test = (name: string, fn: () => Promise<void>) => {
+    Deno.test(`cohort ${JSON.stringify(options)} of ${place.of}: ${name}`, fn);
+  };
+  define(place, test, async (fixture, cohorts) => cohorts[0] ??= made(await fixture.connect(), options));
+}
+
+type Connect = (fixture: StoreFixture, cohorts: HandoffCohort[]) => Promise<HandoffCohort>;
+
+function define(place: Place, test: (name: string, run: () => Promise<void>) => void, connect: Connect): void {
+  serve(place);
+  storeSuite({
+    test,
+    capabilities: place.capabilities,
+    open: async () => {
+      const fixture = await place.open();
+      const cohorts: HandoffCohort[] = [];
+      const dispose = async () => void await Promise.all(cohorts.map((each) => each[Symbol.asyncDispose]()));
+      const { restart } = fixture;
+      return {
+        connect: () => connect(fixture, cohorts),
+        leftovers: async () => {
+          await dispose();
+          return [...await fixture.leftovers!(), ...cohorts.flatMap(({ names }) => names)];
+        },
+        ...restart === undefined ? {} : { restart },
+        close: async () => {
+          await dispose();
+          await fixture.close();
+        },
+      };
+    },
+  });
+}
+
+/** Makes a cohort that nobody shares. */
+function made(store: Parameters<typeof patient>[0], options: CohortOptions): HandoffCohort {
+  return new HandoffCohort(patient(store), new SystemClock(), checkCohortOptions(options));
 }

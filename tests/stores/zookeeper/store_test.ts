@@ -1,20 +1,17 @@
 // Deno only: it takes long, and starts servers. Besides it only the fault run starts Java.
 import { assert } from "@std/assert";
 import { delay } from "@std/async";
-import { LockManager } from "@holdfast/lock/web-locks";
 import { storeSuite } from "@holdfast/testing";
 import { zookeeper } from "@holdfast/lock/zookeeper";
-import type { HandoffCohort } from "../../../src/cohort/cohort.ts";
 import type { CasStore } from "../../../src/engine/store.ts";
-import { dispose, FULL, made, ofSeveral } from "../../cohort/suites.ts";
+import { cohortsSuite } from "../../cohort/suites.ts";
+import { ENSEMBLE, ZOOKEEPER } from "../../places/zookeeper.ts";
 import { killHolder } from "../../support/killed_holder.ts";
 import { patient } from "../../support/patient.ts";
-import { until } from "../../support/until.ts";
-import { endsOnce, plansOf } from "../../verification/events/ends.ts";
-import { really, SHORT } from "../../verification/events/really.ts";
-import { agreesInFewRuns } from "../../verification/queue/agrees.ts";
+import { reallyEndsOnce } from "../../verification/events/really.ts";
+import { queueModel } from "../../verification/queue/agrees.ts";
 import { killedSuite } from "../../verification/killed_suite.ts";
-import { ACROSS_NAMES, TOGETHER, webLocksSuite } from "../../web_locks/suite.ts";
+import { ACROSS_NAMES, TOGETHER, webLocksOn } from "../../web_locks/suite.ts";
 import { ignore, oneServer, Place, serve, threeServers } from "./place.ts";
 import "./behind.ts";
 import "./command_line.ts";
@@ -68,70 +65,10 @@ for (const [servers, [address, told]] of Object.entries(SERVERS)) {
   });
 }
 
-if (!ignore) {
-  storeSuite({
-    test: ofSeveral("cohorts of zookeeper()"),
-    capabilities: FULL,
-    open: () => {
-      const place = Place.open();
-      const cohorts: HandoffCohort[] = [];
-      return {
-        connect: async () => {
-          const cohort = made(patient(await place.store()), {});
-          cohorts.push(cohort);
-          return cohort;
-        },
-        leftovers: async () => {
-          await dispose(cohorts);
-          return [...await place.used(), ...cohorts.flatMap(({ names }) => names)];
-        },
-        close: () => place[Symbol.asyncDispose](),
-      };
-    },
-  });
-
-  webLocksSuite({
-    of: "LockManager on ZooKeeper",
-    without: [ACROSS_NAMES, TOGETHER],
-    open: async () => {
-      const place = Place.open(threeServers().address);
-      // It asks until there is an answer.
-      const first = place.connecting();
-      await first.query();
-      return {
-        connect: () => new LockManager(place.connecting()),
-        close: async () => {
-          await until(async () => {
-            const { held, pending } = await first.query();
-            return held.length + pending.length === 0;
-          }, "nothing is left");
-          await place[Symbol.asyncDispose]();
-        },
-      };
-    },
-  });
-}
-
-Deno.test({
-  name: "zookeeper() grants what the model of the queue grants, in the same order",
-  ignore,
-  async fn() {
-    await using place = Place.open(threeServers().address);
-    const store = patient(await place.store());
-    await agreesInFewRuns(store);
-  },
-});
-
-Deno.test({
-  name: "acquire() on ZooKeeper ends in one event",
-  ignore,
-  async fn() {
-    await using place = Place.open();
-    const store = patient(await place.store());
-    const counts = await endsOnce(plansOf(SHORT, { shared: true, faults: false }), 20, () => really(store));
-    for (const what of ["acquired", "released", "gave_up busy"]) assert(counts.get(what)! > 0, what);
-  },
-});
+cohortsSuite(ZOOKEEPER);
+webLocksOn(ENSEMBLE, [ACROSS_NAMES, TOGETHER]);
+queueModel(ENSEMBLE);
+reallyEndsOnce(ZOOKEEPER);
 
 killedSuite({
   of: "ZooKeeper",
