@@ -1,11 +1,5 @@
 // Deno only: it takes long, and runs thousands of random histories.
-import { assert } from "@std/assert";
-import { sqlite } from "@holdfast/lock/sqlite";
-import { endsOnce, plansOf } from "./ends.ts";
-import { really, SHORT } from "./really.ts";
+import { SQLITE } from "../../places/embedded.ts";
+import { reallyEndsOnce } from "./really.ts";
 
-Deno.test("acquire() on sqlite ends in one event", async () => {
-  using store = sqlite(":memory:");
-  const counts = await endsOnce(plansOf(SHORT, { shared: true, faults: false }), 20, () => really(store));
-  for (const what of ["acquired", "released", "gave_up busy"]) assert(counts.get(what)! > 0, what);
-});
+reallyEndsOnce(SQLITE);

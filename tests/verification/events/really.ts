@@ -1,23 +1,29 @@
+import { assert } from "@std/assert";
 import { SystemClock } from "../../../src/time/clock.ts";
-import type { Store } from "../../../src/contract/store.ts";
-import type { Fixture, Times } from "./ends.ts";
+import { connected, type Place, testOn } from "../../places/place.ts";
+import { endsOnce, plansOf, type Times } from "./ends.ts";
 
 /** Times that are short enough to wait for. */
-export const SHORT: Times = {
+const SHORT: Times = {
   end: 120,
   waits: [0, 0, 5, 60, 500, Infinity],
   leases: [60, 200, 500],
   holds: [0, 1, 10, 40, 150],
 };
 
-/** Runs on the machine's clock, with a store that was opened before. */
-export function really(store: Store): Fixture {
-  return {
-    store,
-    clock: new SystemClock(),
-    lateMs: 2_000,
-    pass: async (all) => {
-      await all;
-    },
-  };
+/** Defines the test of a place, on the machine's clock. */
+export function reallyEndsOnce(place: Place, runs = 20): void {
+  testOn(place, `acquire() on ${place.of} ends in one event`, async (fixture) => {
+    const store = await connected(fixture);
+    const plans = plansOf(SHORT, { shared: place.capabilities.includes("permits"), faults: false });
+    const counts = await endsOnce(plans, runs, () => ({
+      store,
+      clock: new SystemClock(),
+      lateMs: 2_000,
+      pass: async (all) => {
+        await all;
+      },
+    }));
+    for (const what of ["acquired", "released", "gave_up busy"]) assert(counts.get(what)! > 0, what);
+  });
 }
