@@ -26,6 +26,9 @@ const HEADINGS = [
   "Operations",
 ];
 
+/** What is asked of each place: does it keep the order of the queue, tell of each end, and serve cohorts? */
+const QUESTIONS = ["verification/queue/agrees.ts", "verification/events/really.ts", "cohort/suites.ts"];
+
 /** What makes a store a full citizen, as listed in docs/writing_a_store.md. */
 const ITEMS: Readonly<Record<string, Check>> = {
   "entry point": isExported,
@@ -62,9 +65,7 @@ const ITEMS: Readonly<Record<string, Check>> = {
     // Without a suite there is one thing to be said, not two.
     return suites.length === 0 || suites.some((text) => all.every((capability) => text.includes(capability)));
   },
-  "queue model": (tree, store) => isTestedBy(tree, store, "tests/verification/queue/agrees.ts"),
-  "events": (tree, store) => isTestedBy(tree, store, "tests/verification/events/ends.ts"),
-  "cohort suite": (tree, store) => isTestedBy(tree, store, "tests/cohort/suites.ts"),
+  "place": (tree, store) => QUESTIONS.every((harness) => isTestedBy(tree, store, `tests/${harness}`)),
   "fault run": (tree, store) => {
     // The locks of the guarded transactions are not what is tested there.
     const files = tree.files("tests/faults/run/").filter((path) => !/(_test|guarded)\.ts$/.test(path));
@@ -271,9 +272,7 @@ const PLANTED: Readonly<Record<string, readonly [store: string, path: string, te
   "permission flags": ["sqlite", "docs/typescript.md", "SQLite"],
   "store suite": ["sqlite", "tests/stores/sqlite/store_test.ts"],
   "capabilities": ["sqlite", "tests/stores/sqlite/store_test.ts", '"runs"'],
-  "queue model": ["sqlite", "tests/verification/queue/model_test.ts", "@holdfast/lock/sqlite"],
-  "events": ["sqlite", "tests/verification/events/ends_sqlite_test.ts"],
-  "cohort suite": ["mysql", "tests/stores/mysql/cohort_test.ts"],
+  "place": ["sqlite", "tests/places/embedded.ts", "@holdfast/lock/sqlite"],
   "mutants": ["sqlite", "tools/mutants/targets.ts", "stores\\/sqlite"],
   "size": ["sqlite", "tests/tools/size.ts", "src/stores/sqlite/mod.ts"],
   "loads": ["sqlite", "tests/loads_test.ts", "stores/sqlite/mod.ts"],
