@@ -101,14 +101,17 @@ for (
   });
 }
 
-Deno.test("the README of the packed lock links pages that are published", async () => {
-  const readme = await Deno.readTextFile(`${folder}/node_modules/@holdfast/lock/README.md`);
-  const published = `https://jsr.io/@holdfast/lock/${PACKAGES[0]!.version}/`;
-  const pages = [...readme.matchAll(/\]\(([^)#]*docs\/[^)#]*)/g)].map(([, link]) => link!);
-  assert(pages.length > 10, readme);
-  for (const link of pages) {
-    assert(link.startsWith(published), link);
-    assert(textOf(link.slice(published.length)) !== "", link);
+Deno.test("the READMEs of the packed packages link nothing but pages that are published", async () => {
+  for (const { name, version } of PACKAGES) {
+    const readme = await Deno.readTextFile(`${folder}/node_modules/${name}/README.md`);
+    const published = `https://jsr.io/${name}/${version}/`;
+    const links = Array.from(readme.matchAll(/\]\(([^)#]+)/g), ([, link]) => link!);
+    const pages = links.filter((link) => !/^https?:/.test(link) || link.startsWith(published));
+    if (name === PACKAGES[0]!.name) assert(pages.length > 10, readme);
+    for (const link of pages) {
+      assert(link.startsWith(`${published}docs/`), `${name}: ${link}`);
+      assert(textOf(link.slice(published.length)) !== "", link);
+    }
   }
 });
 

@@ -59,11 +59,18 @@ async function packOne({ name, version, folder: source }: Package, file: string)
   }
 }
 
-/** Leaves the pages out, which are half as large as the modules; the links of the README lead to where they are published. */
+/**
+ * Leaves the pages out, which are half as large as the modules. The links of the README lead to where the pages are
+ * published; links to files that are not published are dropped, with the dot before them.
+ */
 async function leaveDocs(folder: string, published: string): Promise<void> {
+  const pages = new Set(filesOf(`${folder}/`).map((file) => file.slice(`${folder}/`.length)));
   await Deno.remove(`${folder}/docs`, { recursive: true }).catch(() => {});
   const readme = await Deno.readTextFile(`${folder}/README.md`);
-  await Deno.writeTextFile(`${folder}/README.md`, readme.replaceAll("](docs/", `](${published}/docs/`));
+  const linked = readme.replace(/(?: ·\s+)?\[[^\]]*\]\((?!https?:|#)([^)#]+)[^)]*\)/g, (link, path: string) => {
+    return pages.has(path) ? link.replace("](", `](${published}/`) : "";
+  });
+  await Deno.writeTextFile(`${folder}/README.md`, linked);
 }
 
 /** Compresses the package. A module is beside its CommonJS there: compression finds what is the same no further away. */
