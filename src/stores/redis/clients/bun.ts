@@ -3,8 +3,8 @@ import { SystemClock } from "../../../time/clock.ts";
 import { POLL_MS } from "../constants.ts";
 import { isSubscribed } from "../refusals/server_error.ts";
 import type { BunRedisClient } from "./client.ts";
-import { Connection } from "./connection.ts";
-import type { ClientState, MessageListener, RedisPort, SearchedMaster, SecondConnection, Subscribe } from "./port.ts";
+import type { ClientState, MessageListener, SecondConnection, Subscribe } from "./port.ts";
+import { WordsPort } from "./words.ts";
 
 /**
  * How long a server may take to answer on the second connection, in milliseconds, before another connection is made.
@@ -20,14 +20,11 @@ const CLOCK = new SystemClock();
  * The `RedisClient` of Bun. A command in flight is rejected when the connection is cut. A subscription ends unseen when
  * Bun connects again, so that waiters also poll.
  */
-export class BunPort implements RedisPort {
-  readonly connection = new Connection();
+export class BunPort extends WordsPort {
   readonly countsSubscribers = true;
   // It tells neither its URL nor its options.
-  readonly keyPrefix = "";
   readonly user = "<user>";
   readonly address = undefined;
-  readonly optionsWarning = undefined;
   readonly pollMs = DEAF_POLL_MS;
   readonly #client: BunRedisClient;
   #wasConnected: boolean;
@@ -36,6 +33,7 @@ export class BunPort implements RedisPort {
   /** Wraps the two callbacks of a client, and calls the former ones too. */
   constructor(client: BunRedisClient) {
     checkVersion();
+    super();
     this.#client = client;
     this.#wasConnected = client.connected;
     const { onconnect, onclose } = client;
@@ -73,37 +71,18 @@ export class BunPort implements RedisPort {
     return this.#wasConnected ? "down" : "connecting";
   }
 
-  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#send("EVALSHA", [sha, `${keys.length}`, ...keys, ...args]);
-  }
-
-  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#send("EVAL", [source, `${keys.length}`, ...keys, ...args]);
-  }
-
-  async #send(command: string, words: string[]): Promise<unknown> {
+  protected override async send(...words: readonly string[]): Promise<unknown> {
     if (this.state === "closed") throw new Error("The client is closed");
     checkMode(this.#client);
-    try {
-      return await this.#client.send(command, words);
-    } catch (error) {
-      if (!this.isReply(error)) {
-        this.connection.cut();
-        if (error instanceof Error) this.connection.failed(error);
-      }
-      throw error;
-    }
+    return await super.send(...words);
+  }
+
+  protected post([command, ...words]: readonly string[]): Promise<unknown> {
+    return this.#client.send(command!, words);
   }
 
   isReply(error: unknown): error is Error {
     return error instanceof Error && Reflect.get(error, "code") === "ERR_REDIS_SERVER_ERROR";
-  }
-
-  masters(): SearchedMaster[] {
-    return [{
-      address: "",
-      scan: (cursor, pattern, count) => this.#send("SCAN", [cursor, "MATCH", pattern, "COUNT", `${count}`]),
-    }];
   }
 
   subscribers(): Subscribe[] {

@@ -1,6 +1,6 @@
 import type { ValkeyGlideClient } from "./client.ts";
-import { Connection } from "./connection.ts";
-import type { ClientState, MessageListener, RedisPort, SearchedMaster, SecondConnection, Subscribe } from "./port.ts";
+import type { ClientState, MessageListener, SecondConnection, Subscribe } from "./port.ts";
+import { WordsPort } from "./words.ts";
 
 /** How often waiters poll although messages seem to arrive, in milliseconds. */
 const DEAF_POLL_MS = 500;
@@ -22,15 +22,13 @@ interface GlideConfig {
  * again. A command without an answer in time may be executed later. The client reconnects unseen, and so does its
  * subscriber: messages sent meanwhile are lost, so that waiters also poll.
  */
-export class ValkeyGlidePort implements RedisPort {
-  readonly connection = new Connection();
+export class ValkeyGlidePort extends WordsPort {
   // One that connects again, unseen, is not counted meanwhile.
   readonly countsSubscribers = false;
   readonly pollMs = DEAF_POLL_MS;
-  readonly keyPrefix = "";
-  readonly optionsWarning = undefined;
   readonly user: string;
   readonly address: string | undefined;
+  protected override readonly scan: readonly string[];
   readonly #client: ValkeyGlideClient;
   readonly #config: GlideConfig;
 
@@ -39,13 +37,16 @@ export class ValkeyGlidePort implements RedisPort {
     if ("fcallWithRoute" in client) {
       throw new TypeError("client is a GlideClusterClient: for a Cluster pass a client of node-redis or ioredis");
     }
+    super();
     this.#client = client;
-    const { credentials, addresses: [first, ...more] = [] } = this.#config = Reflect.get(
+    const { credentials, readFrom = "primary", addresses: [first, ...more] = [] } = this.#config = Reflect.get(
       client,
       "config",
     ) as GlideConfig;
     this.user = credentials?.username ?? "default";
     this.address = first === undefined || more.length > 0 ? undefined : `${first.host}:${first.port ?? 6379}`;
+    // A command that only reads may go to a replica, and the next one to another; a script goes to the primary.
+    this.scan = readFrom === "primary" ? ["SCAN"] : ["EVAL", "return redis.call('SCAN', unpack(ARGV))", "0"];
     const { close } = client;
     // It rejects the commands without an answer with this message; without one, with an empty one.
     client.close = (message = "The client is closed") => {
@@ -58,38 +59,16 @@ export class ValkeyGlidePort implements RedisPort {
     return Reflect.get(this.#client, "isClosed") === true ? "closed" : "ready";
   }
 
-  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#send("EVALSHA", sha, `${keys.length}`, ...keys, ...args);
-  }
-
-  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#send("EVAL", source, `${keys.length}`, ...keys, ...args);
-  }
-
-  async #send(...words: string[]): Promise<unknown> {
+  protected async post(words: readonly string[]): Promise<unknown> {
     try {
-      return textOf(await this.#client.customCommand(words, { decoder: BYTES }));
+      return textOf(await this.#client.customCommand([...words], { decoder: BYTES }));
     } catch (error) {
-      const reply = replyIn(error);
-      if (reply !== undefined) throw reply;
-      this.connection.cut();
-      this.connection.failed(error as Error);
-      throw error;
+      throw replyIn(error) ?? error;
     }
   }
 
   isReply(error: unknown): error is Error {
     return error instanceof GlideReplyError;
-  }
-
-  masters(): SearchedMaster[] {
-    const { readFrom = "primary" } = this.#config;
-    // A command that only reads may go to a replica, and the next one to another; a script goes to the primary.
-    const command = readFrom === "primary" ? ["SCAN"] : ["EVAL", "return redis.call('SCAN', unpack(ARGV))", "0"];
-    return [{
-      address: "",
-      scan: (cursor, pattern, count) => this.#send(...command, cursor, "MATCH", pattern, "COUNT", `${count}`),
-    }];
   }
 
   subscribers(): Subscribe[] {
