@@ -83,7 +83,6 @@ function storeOf(target: LockTarget): Store {
   );
 }
 
-/** The store of `cohort()`. */
 export class HandoffCohort extends HandoffStore implements Cohort {
   #disposing: Promise<void> | undefined;
 
@@ -92,7 +91,6 @@ export class HandoffCohort extends HandoffStore implements Cohort {
   }
 }
 
-/** A cohort, with the parts that it was made of. */
 interface Made {
   readonly parts: readonly object[];
   readonly settings: HandoffSettings;

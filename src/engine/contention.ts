@@ -30,7 +30,6 @@ const LONGEST_WAITING_MS = 5_000;
 /** How often a call writes again without a pause. */
 const AT_ONCE = 20;
 
-/** A write that was refused. */
 interface RefusedWrite {
   readonly sentAt: Instant;
   /** Whether the overwritten content may have been out of date. */
@@ -62,12 +61,10 @@ export class DocumentContention {
     this.#goOn = goOn;
   }
 
-  /** Whether calls pause. */
   get isPausing(): boolean {
     return this.#pausing !== undefined;
   }
 
-  /** Ends the pause. */
   resume(): void {
     if (this.#pausing === undefined) return;
     const { calls, over } = this.#pausing;
@@ -76,7 +73,6 @@ export class DocumentContention {
     this.#goOn(calls);
   }
 
-  /** Records an accepted write. */
   accepted(): void {
     this.#pauses = 0;
     this.#hasLooked = false;

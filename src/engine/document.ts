@@ -5,7 +5,6 @@ import { show } from "../internal/validation.ts";
 import { type Claim, handleOf, kindOf } from "../contract/store.ts";
 import { fenceIn, kindIn, momentIn, numberIn, optionalTextIn, textIn, wrong } from "./fields.ts";
 
-/** The version of the format of documents. */
 const FORMAT = 1;
 
 /** How many writes a document remembers: more than other handles make while a network repeats one. */
@@ -41,7 +40,6 @@ export interface Turn {
   readonly timer?: string | undefined;
 }
 
-/** The last revocation. */
 export interface Revocation {
   /** The ids of the handles that lost the lock. */
   readonly handles: readonly string[];
@@ -107,7 +105,6 @@ export function formatDocument(name: string, document: LockDocument): string {
   return JSON.stringify(documentFields(name, document));
 }
 
-/** Returns the text of a waiter for a document. */
 export function formatWaiter(waiter: DocumentWaiter): string {
   return JSON.stringify(waiterFields(waiter));
 }

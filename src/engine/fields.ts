@@ -1,7 +1,6 @@
 import { show } from "../internal/validation.ts";
 import type { Kind } from "../contract/store.ts";
 
-/** Returns the error for a field with a wrong value. */
 export function wrong(field: string, value: unknown): Error {
   return new Error(`its ${field} is ${show(value)}`);
 }
@@ -16,17 +15,14 @@ export function numberIn(field: string, value: unknown, most = Number.MAX_SAFE_I
   return checked(field, value, typeof value === "number" && value >= 0 && value <= most);
 }
 
-/** Returns a moment of a clock. */
 export function momentIn(field: string, value: unknown): number {
   return checked(field, value, Number.isFinite(value));
 }
 
-/** Returns a text. */
 export function textIn(field: string, value: unknown): string {
   return checked(field, value, typeof value === "string");
 }
 
-/** Returns a text, or `undefined` if the field is left out. */
 export function optionalTextIn(field: string, value: unknown): string | undefined {
   return value === undefined ? undefined : textIn(field, value);
 }
@@ -37,7 +33,6 @@ export function fenceIn(value: unknown, last?: bigint): bigint {
   return BigInt(checked<string>("fence", value, isFence));
 }
 
-/** Returns the kind of a claim. */
 export function kindIn(value: unknown): Kind {
   const isSemaphore = Number.isSafeInteger(value) && (value as number) > 0;
   return checked("kind", value, isSemaphore || value === "exclusive" || value === "shared");

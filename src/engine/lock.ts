@@ -17,7 +17,6 @@ const NO_ANSWERS: ReadonlyMap<string, boolean | undefined> = new Map();
 export interface CasContext {
   readonly backend: Backend;
   readonly clock: Clock;
-  /** The id of the store object. */
   readonly store: string;
   /** Returns an id for a write, which no other write ever has. */
   readonly writeId: () => string;
@@ -43,7 +42,6 @@ export class CasLock {
   readonly #contention: DocumentContention;
   /** The questions about timers, where the server has timers. */
   readonly #succession: DocumentSuccession | undefined;
-  /** Called when the document was read or written. */
   readonly #onSeen: (lock: CasLock, document: LockDocument) => void;
   #seen: Seen | undefined;
   /** Whether `#seen` is up to date, as far as known: while a write is unanswered it may not be. */

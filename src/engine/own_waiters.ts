@@ -28,7 +28,6 @@ export interface RemoteWaiters {
   readonly retryAsleepMs: number;
 }
 
-/** A place in a queue. */
 interface FormerPlace {
   readonly ticket: number;
   readonly queuedAt: number;
@@ -55,7 +54,6 @@ export interface OwnWaiter {
 
 /** The handles of this store object that wait for one lock. */
 export class OwnWaiters {
-  /** The id of the store object. */
   readonly store: string;
   readonly #clock: Clock;
   readonly #remote: RemoteWaiters | undefined;
@@ -76,7 +74,6 @@ export class OwnWaiters {
     return this.#all.size;
   }
 
-  /** The handles that sleep. */
   get sleeping(): OwnWaiter[] {
     return [...this.#all.values()].filter(({ wake }) => wake !== undefined);
   }
@@ -204,7 +201,6 @@ export class OwnWaiters {
     }
   }
 
-  /** Wakes all handles. */
   wakeAll(): void {
     for (const { wake } of this.sleeping) wake?.();
   }

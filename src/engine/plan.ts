@@ -21,7 +21,6 @@ const TIMER_BYTES = 50;
 const HOLDER_BYTES = 200;
 const LONGEST_HOLDER_BYTES = 8_192;
 
-/** A change that a call makes to a document. */
 export interface DocumentChange<T> {
   /**
    * Whether its handle does not wait, or no longer waits, so that it cannot watch how long a document stays unchanged.
@@ -38,11 +37,9 @@ export interface DocumentChange<T> {
    * fails.
    */
   readonly whenOutpaced?: (() => T) | undefined;
-  /** Changes the document. */
   readonly apply: (document: LockDocument, moment: Moment) => Effect<T>;
 }
 
-/** The moment of a change. */
 export interface Moment {
   /** The clock for written moments, in milliseconds since the Unix epoch. */
   readonly now: number;
@@ -61,10 +58,8 @@ export interface Moment {
 /** The needs of answers, the strongest first. */
 const NEEDS = ["write", "proof", "read", "seen"] as const;
 
-/** The need of an answer. */
 export type Need = typeof NEEDS[number];
 
-/** The effect of a change. */
 export interface Effect<T> {
   /**
    * The need of the answer. *write*: the changed document. *proof*: that the document is up to date, as an accepted
@@ -87,13 +82,11 @@ interface NotedWrite {
   readonly document: LockDocument;
 }
 
-/** A call that waits for its answer. */
 export interface PendingCall {
   readonly change: DocumentChange<unknown>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   retries: number;
-  /** When it began. */
   readonly begunAt: Instant;
   /** When it paused for the first time. */
   pausedAt: Instant | undefined;
@@ -115,7 +108,6 @@ export interface Plan {
   /** Whether a lease may be over by now that was not over when the server told its time. */
   readonly mayBeOver: boolean;
   readonly now: number;
-  /** The calls, with the effect of each. */
   readonly effects: readonly (readonly [PendingCall, Effect<unknown>])[];
 }
 

@@ -21,7 +21,6 @@ export class Requests {
   #leases: { readonly ms: readonly number[]; readonly at: Instant } | undefined;
   #askedAt: Instant | undefined;
 
-  /** Creates an account without requests. */
   constructor(backend: Backend, clock: Clock) {
     this.#backend = backend;
     this.#clock = clock;

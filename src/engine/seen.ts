@@ -50,7 +50,6 @@ export class Seen {
   readonly name: string;
   readonly #found: FoundDocument;
   readonly #trip: Trip;
-  /** The periods, by their numbers. */
   readonly #periods = new Map<number, SeenPeriod>();
   #document: LockDocument | undefined;
 
@@ -76,12 +75,10 @@ export class Seen {
     }
   }
 
-  /** The version of the document. */
   get version(): unknown {
     return this.#found.version;
   }
 
-  /** Whether the name had no document. */
   get isAbsent(): boolean {
     return this.#found.value === undefined;
   }
@@ -108,7 +105,6 @@ export class Seen {
     return bytesOf(this.#found.value ?? "");
   }
 
-  /** Returns whether the text is longer than `bytes`. */
   isLongerThan(bytes: number): boolean {
     const { length } = this.#found.value ?? "";
     return length > bytes || length * BYTES_PER_CHARACTER > bytes && this.bytes() > bytes;

@@ -58,7 +58,6 @@ const MAX_BYTES = 1_000_000;
 /** The default number of documents on a page of a listing. */
 const PAGE = 1_000;
 
-/** One lock of this store object. */
 interface Known {
   readonly lock: CasLock;
   readonly watcher: Watcher;
@@ -80,7 +79,6 @@ export class CasStore implements Store {
   readonly #looking = new Set<Watcher>();
   readonly #locks = new ShortLivedMap<string, Known>(({ lock, watching }) => lock.isUseless && watching.size === 0);
 
-  /** Creates a store on a clock. */
   constructor(backend: Backend, { maxClockSkew, observer, remote }: CasSettings, clock: Clock, random = Math.random) {
     const { maxBytes = MAX_BYTES } = backend;
     this.observer = observer;

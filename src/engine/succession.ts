@@ -37,7 +37,6 @@ export class DocumentSuccession {
     this.#answered = answered;
   }
 
-  /** Whether calls wait for an answer. */
   get isAsking(): boolean {
     return this.#waiting !== undefined;
   }

@@ -11,7 +11,6 @@ export const UNUSED_MS = 7 * 24 * 3_600_000;
 /** The key of the position, which is the same for all store objects. No lock has an empty name. */
 export const POSITION = "";
 
-/** How many documents a page has. */
 const PAGE = 100;
 
 /**
@@ -51,7 +50,6 @@ export class DocumentSweeper {
     if (hashOf(name) % NAMES === 0) this.#add();
   }
 
-  /** Records that a lock was used. */
   used(): void {
     if (elapsed(this.#last, this.#clock.now()) >= PAUSE_MS) this.#add();
   }

@@ -10,7 +10,6 @@ import type { DocumentView } from "./view.ts";
  */
 const OVERLONG_MS = 5_000;
 
-/** The result of tidying up. */
 export interface Tidied {
   readonly changed: boolean;
   /** The latest end of the leases that were declared over by the server's clock. */
@@ -75,7 +74,6 @@ export function nameTimers(
   return changed;
 }
 
-/** Returns the waiters to remove. */
 function deadWaiters({ queue, turn }: LockDocument, view: DocumentView, waiters: OwnWaiters): DocumentWaiter[] {
   const head = queue.find(({ claim }) => handleOf(claim) === turn?.handle);
   const left = turn === undefined || head === undefined ? Infinity : view.left(periodOf(turn));

@@ -17,12 +17,10 @@ const SPARE = { part: 0.1, leastMs: 500 } as const;
 /** A confirmed timer that this store object has started. */
 interface OwnTimer {
   readonly name: string;
-  /** When the request was sent. */
   readonly sentAt: Instant;
   readonly ms: number;
 }
 
-/** A timer that is being started. */
 interface Start {
   readonly over: AbortController;
   /** The handles that hold locks with this lease. Without any, the timer is not needed. */

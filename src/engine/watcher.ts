@@ -42,7 +42,6 @@ export function look(needs: "read" | "seen" = "read"): DocumentChange<void> {
   };
 }
 
-/** The end of a backend's watch. */
 interface WatchEnd {
   readonly failed: boolean;
   readonly fault?: unknown;
@@ -155,7 +154,6 @@ export class Watcher {
     warnOnce("watch", `Waiters poll, since the store does not notify them: ${reason(fault)}`);
   }
 
-  /** Resolves when the backend's watch ends. */
   async #watch({ version }: Seen, signal: AbortSignal): Promise<WatchEnd> {
     try {
       const options = { isWaited: !this.#isLong };

@@ -57,7 +57,6 @@ export class Handle {
   /** The origin of a wake-up that came while it did not listen, since its last attempt. */
   #woken: "here" | "store" | undefined;
 
-  /** Creates a handle that attempts now, with the claim for the store. */
   constructor(claim: Claim, now: Instant) {
     this.claim = claim;
     this.id = handleOf(claim);

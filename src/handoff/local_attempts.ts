@@ -26,7 +26,6 @@ interface HandoffRequest {
   readonly revocations: number;
 }
 
-/** An attempt that was not granted. */
 type HandoffRefusal = Exclude<Attempt, Granted>;
 
 /** The answer to a handle that waits without a request. */
@@ -38,7 +37,6 @@ export class LocalAttempts {
   readonly #queue: LocalQueue;
   readonly #grants: LocalGrants;
   readonly #releases: LocalReleases;
-  /** How many attempts were sent. */
   #sent = 0;
   /** The fault of the last attempt, its time, and whether the attempts of several handles in a row have failed. */
   #fault: { readonly error: unknown; readonly at: Instant; readonly id: string; readonly several: boolean } | undefined;

@@ -33,7 +33,6 @@ export class LocalGrants {
   #current: Grant | undefined;
   /** How often this process has revoked the lock: a grant that was requested before is not handed on. */
   revocations = 0;
-  /** The timer of the next check. */
   #timer: Timer | undefined;
 
   /** Creates the object without a grant. `unused` is called when there is no grant, and no handle waits. */
@@ -227,7 +226,6 @@ export class LocalGrants {
     });
   }
 
-  /** Sets the timer, unless it is set. */
   watchOnce(now: Instant): void {
     if (this.#timer === undefined) this.watch(now);
   }
@@ -273,7 +271,6 @@ export class LocalGrants {
     this.tidy();
   }
 
-  /** Drops the present grant. */
   #clear(): void {
     this.#current = undefined;
     this.#timer?.cancel();

@@ -10,7 +10,6 @@ const MAX_SLEEPERS = 1_000;
 /** After this many milliseconds without a request a handle attempts, although another handle keeps its place alive. */
 const SLEEP_LIMIT_MS = 600_000;
 
-/** The settings of a queue. */
 export interface QueueSettings {
   /** Whether a grant is handed on for `keep` milliseconds, so that only the first handle asks. */
   readonly keeps: boolean;
@@ -35,7 +34,6 @@ export class LocalQueue extends ShortLivedMap<string, Handle> {
   closed = false;
   readonly #keeps: boolean;
 
-  /** Creates an empty queue. */
   constructor({ keeps, long = false, direct }: QueueSettings) {
     super();
     this.#keeps = keeps;
@@ -163,7 +161,6 @@ export class LocalQueue extends ShortLivedMap<string, Handle> {
     });
   }
 
-  /** Returns whether a handle is one of the {@linkcode leaders}. */
   leads(handle: Handle, now: Instant, granted: boolean): boolean {
     for (const leader of this.leaders(now, granted)) if (leader === handle) return true;
     return false;

@@ -62,7 +62,6 @@ export class NameHandoff {
     return this.#grants.byStoreId;
   }
 
-  /** The handles that wait, in their order. */
   get waiting(): readonly Handle[] {
     return [...this.#queue.values()];
   }
@@ -74,7 +73,6 @@ export class NameHandoff {
     return this.#grants.of(id) !== undefined;
   }
 
-  /** Attempts for a handle. */
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const now = this.#context.clock.now();
     this.#grants.endExpired(now);
@@ -87,7 +85,6 @@ export class NameHandoff {
     return this.#attempts.proceed(handle, options, now, handle.attempts(now));
   }
 
-  /** Renews for a handle. */
   renew(claim: Claim): Promise<Renewal> {
     const grant = this.#grants.of(handleOf(claim));
     if (grant === undefined) {
@@ -162,7 +159,6 @@ export class NameHandoff {
     this.#grants.tidy();
   }
 
-  /** Makes all handles attempt again. */
   wakeAll(): void {
     this.#queue.wakeAll();
   }

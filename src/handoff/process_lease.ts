@@ -24,7 +24,6 @@ export class ProcessLease {
   readonly #store: Store;
   readonly #clock: Clock;
   #claim: Claim;
-  /** The last granted request. */
   #granted: Asked;
   /** The last renewal, until the store has answered it. Meanwhile the lease may be shorter than known. */
   #asked: Asked | undefined;
@@ -48,7 +47,6 @@ export class ProcessLease {
     this.#clock = clock;
   }
 
-  /** The claim that the store has. */
   get claim(): Claim {
     return this.#claim;
   }

@@ -3,7 +3,6 @@ export class Closable {
   readonly #runs = new Set<() => void>();
   #isClosed = false;
 
-  /** Whether a call has found it closed. */
   get closed(): boolean {
     return this.#isClosed;
   }

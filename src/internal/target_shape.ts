@@ -10,7 +10,6 @@ export const CLIENTS: readonly (readonly [kind: string, methods: readonly string
   ["client of valkey-glide", ["customCommand"]],
 ];
 
-/** Returns whether a value has the methods of a store. */
 export function looksLikeStore(value: unknown): boolean {
   return hasMethods(value, STORE);
 }
@@ -20,7 +19,6 @@ export function looksLikeClient(value: unknown): boolean {
   return CLIENTS.some(([, methods]) => hasMethods(value, methods));
 }
 
-/** Returns whether a value is an object with these methods. */
 export function hasMethods(value: unknown, methods: readonly string[]): boolean {
   return typeof value === "object" && value !== null &&
     methods.every((method) => typeof Reflect.get(value, method) === "function");

@@ -156,7 +156,6 @@ class Acquisition {
     };
   }
 
-  /** Makes the lock of a lease that was granted. */
   hold({ lease }: GrantedOutcome): Lock {
     if (isObserved(this.#store)) {
       notify(this.#store, this.claim, { type: "acquired", fence: lease.fence, waited: this.#waited });
@@ -236,7 +235,6 @@ function endOf({ endedBy }: WaitScope, error: unknown): GaveUpReason {
   return error instanceof LockTimeoutError ? "timeout" : "store";
 }
 
-/** Makes the claim to send to the store. */
 function claimOf(store: Store, name: string, settings: Settings): Claim {
   const { mode, permits, owner, client, lease, meta, needs } = settings;
   for (const need of needs) {

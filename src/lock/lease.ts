@@ -32,7 +32,6 @@ const RELEASED: LeaseState = { phase: "released" };
 /** A grant of the store, with the time of its answer. */
 interface LeaseGrant {
   readonly fence: bigint;
-  /** When it was answered. */
   readonly at: Instant;
 }
 
@@ -145,7 +144,6 @@ export class Lease implements HeldLease {
     return this.#lost.signal;
   }
 
-  /** The renewal in flight, if any. */
   get renewing(): Promise<unknown> | undefined {
     return this.#renewals?.inFlight;
   }

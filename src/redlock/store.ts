@@ -109,7 +109,6 @@ export function redlock(nodes: readonly (Store | RedisClient)[], options: Redloc
   return new RedlockStore(stores, settings, new SystemClock(), Math.random);
 }
 
-/** Returns the fences that a grant of a block reports. */
 function grantOf({ start, end }: FenceBlock): Granted {
   if (end === start) return { granted: true, fence: start };
   return { granted: true, fence: start, fences: Number(end - start) + 1 };
@@ -154,7 +153,6 @@ export class RedlockStore implements Store {
   /** The attempts that have no answer yet, by their owners. */
   readonly #inFlight = new ShortLivedMap<string, { readonly answer: Promise<Attempt>; readonly sentAt: Instant }>();
 
-  /** Creates a store of nodes; `random` returns numbers from 0 to 1. */
   constructor(nodes: readonly QuorumNode[], settings: RedlockSettings, clock: Clock, random: () => number) {
     this.observer = settings.observer;
     this.#nodes = new Nodes(nodes, settings.nodeTimeout, clock);

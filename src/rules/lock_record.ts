@@ -63,7 +63,6 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
   /** The queue, first come, first served. */
   readonly queue: W[] = [];
 
-  /** How the lock is held. */
   get occupancy(): Occupancy {
     return occupancyOf(this.holders.values());
   }
@@ -165,7 +164,6 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
     return run.filter(({ claim }) => this.waiter(claim) === undefined);
   }
 
-  /** Returns a holder of the claim's owner, if there is one. */
   #holderOfOwner(claim: Claim): H | undefined {
     for (const holder of this.holders.values()) if (ownerKey(holder.claim) === ownerKey(claim)) return holder;
     return undefined;

@@ -9,7 +9,6 @@ export function ownerKey({ owner, handle }: Claim): string {
   return handle === undefined ? owner : `${owner}/`;
 }
 
-/** Returns the owner of an owner key. */
 export function ownerOfKey(key: string): string {
   return key.endsWith("/") ? key.slice(0, -1) : key;
 }
@@ -22,7 +21,6 @@ export interface Occupancy {
   readonly ownerKeys: Set<string>;
 }
 
-/** Returns the occupancy of a lock with these holders. */
 export function occupancyOf(holders: Iterable<{ readonly claim: Claim }>): Occupancy {
   const kinds = new Set<Kind>();
   const ownerKeys = new Set<string>();

@@ -4,7 +4,6 @@ export type { Instant, Timer };
 
 /** The package's only access to time. Simulations pass their own. */
 export interface Clock {
-  /** Returns the present moment. */
   now(): Instant;
   /**
    * Runs a function once, `ms` milliseconds after a moment, by default now, by the monotonic clock. Does not keep the

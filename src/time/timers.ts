@@ -51,7 +51,6 @@ export class TimerPool {
     else this.#clearRealTimer();
   };
 
-  /** Makes an empty pool on a clock. */
   constructor(now: () => Instant) {
     this.#now = now;
   }

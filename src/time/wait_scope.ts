@@ -51,7 +51,6 @@ export class WaitScope {
     if (wait > 0 && wait !== Infinity) this.#timer = clock.timer(wait, () => this.#reach("time"));
   }
 
-  /** Whether the wait is over. */
   get reached(): boolean {
     return this.#reached !== undefined;
   }

@@ -11,7 +11,6 @@ export interface EvictTarget extends Meant {
   readonly meta: string | undefined;
 }
 
-/** Checks the options of `evict()`. */
 export function checkEvict(options: EvictOptions = {}): EvictTarget {
   const { handle, fence, meta } = checkKeys(options, ["handle", "fence", "meta"]);
   if (handle !== undefined && typeof handle !== "string") {

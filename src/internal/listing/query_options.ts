@@ -8,7 +8,6 @@ export function entryOf(claim: Claim): Entry {
   return { name, owner, handle: handleOf(claim), mode, permits, meta: readMeta(claim.meta) };
 }
 
-/** Checks the options of `query()`, and returns them. */
 export function checkQuery(options: QueryOptions = {}): QueryOptions {
   const { name, match, limit, cursor } = checkKeys(options, ["name", "match", "limit", "cursor"]);
   for (const [option, value] of Object.entries({ name, match, cursor })) {

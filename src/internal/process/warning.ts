@@ -17,7 +17,6 @@ export function warnOnce(kind: string, message: string): void {
 
 /** The used part of a channel of `node:diagnostics_channel`. */
 interface Channel {
-  /** Whether the channel has subscribers. */
   readonly hasSubscribers: boolean;
   /** Calls all subscribers, synchronously. */
   publish(message: unknown): void;

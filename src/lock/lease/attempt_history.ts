@@ -14,7 +14,6 @@ const LONGEST_PAUSE_MS = 500;
 interface Failing {
   /** When the first failed attempt was sent. */
   readonly since: Instant;
-  /** The fault of the last attempt. */
   readonly fault: unknown;
 }
 
@@ -26,7 +25,6 @@ export class AttemptHistory {
   #failing: Failing | undefined;
   #retries = 0;
 
-  /** Begins a history without attempts. */
   constructor(store: Store, name: string) {
     this.#store = store;
     this.#name = name;
@@ -39,7 +37,6 @@ export class AttemptHistory {
     this.#retries = 0;
   }
 
-  /** Records that an attempt, sent at that moment, failed. */
   failed(fault: unknown, sentAt: Instant): void {
     this.#failing = { since: this.#failing?.since ?? sentAt, fault };
   }

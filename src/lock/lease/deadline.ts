@@ -8,7 +8,6 @@ export class Deadline {
   #sentAt: Instant;
   #trustedMs: number;
 
-  /** Sets the deadline to `trustedMs` after a request was sent. */
   constructor(sentAt: Instant, trustedMs: number) {
     this.#sentAt = sentAt;
     this.#trustedMs = trustedMs;

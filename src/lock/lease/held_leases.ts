@@ -5,11 +5,8 @@ import type { Claim, Store } from "../../contract/store.ts";
 import { LockTimeoutError } from "../../contract/errors.ts";
 import { reason } from "../../internal/reason.ts";
 
-/** A lease that this process holds. */
 export interface HeldLease {
-  /** The claim that was granted. */
   readonly claim: Claim;
-  /** Whether it is held at this moment. */
   readonly held: boolean;
   /** Sends a renewal, if the lease still wants one. */
   renew(): void;
@@ -26,7 +23,6 @@ export class HeldLeases extends ShortLivedSet<HeldLease> {
   #ended: AbortController | undefined;
   #wake: (() => void) | undefined;
 
-  /** Removes a lease that has ended. */
   override delete(lease: HeldLease): boolean {
     const known = super.delete(lease);
     if (this.size === 0) {
@@ -55,7 +51,6 @@ export class HeldLeases extends ShortLivedSet<HeldLease> {
   }
 }
 
-/** The state that this process keeps for a store. */
 interface StoreState {
   readonly clock: Clock;
   readonly leases: HeldLeases;
@@ -83,7 +78,6 @@ export function clockOf(store: Store): Clock {
   return stateOf(store).clock;
 }
 
-/** Returns the leases that this process holds from a store. */
 export function leasesOf(store: Store): HeldLeases {
   return stateOf(store).leases;
 }

@@ -9,7 +9,6 @@ const FIRST_RETRY = 1 / 8;
 /** The longest such pause, as a part of the rest of the lease, so that there is time for another retry. */
 const LAST_RETRIES = 1 / 2;
 
-/** The interval at which a lease is renewed. */
 export interface RenewalInterval {
   /** Milliseconds between renewals; `Infinity` when the lease is not renewed. */
   readonly interval: number;
@@ -35,7 +34,6 @@ export class RenewalSchedule {
     this.#pauseMs = this.#intervalWithin(trustedMs);
   }
 
-  /** When the last request was sent. */
   get sentAt(): Instant {
     return this.#sentAt;
   }
@@ -65,7 +63,6 @@ export class RenewalSchedule {
     this.#sentAt = before(this.#sentAt, ms);
   }
 
-  /** Records that a renewal is sent. */
   sent(at: Instant): void {
     this.#sentAt = at;
   }

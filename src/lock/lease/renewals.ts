@@ -4,7 +4,6 @@ import type { Deadline } from "./deadline.ts";
 import { numbered, type RenewalOutcome, resized } from "../../contract/release.ts";
 import type { RenewalSchedule } from "./renewal_schedule.ts";
 
-/** The parts of a lease that its renewals use. */
 export interface RenewalContext {
   readonly store: Store;
   readonly clock: Clock;
@@ -24,7 +23,6 @@ export class Renewals {
   /** Fires when the answer to the renewal in flight is late. */
   #limit: Timer | undefined;
 
-  /** Prepares the renewals of a granted claim. */
   constructor(context: RenewalContext, claim: Claim) {
     this.#context = context;
     this.#claim = claim;
@@ -35,7 +33,6 @@ export class Renewals {
     return this.#claim;
   }
 
-  /** The renewal in flight, if any. */
   get inFlight(): Promise<RenewalOutcome> | undefined {
     return this.#inFlight;
   }

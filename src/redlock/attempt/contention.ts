@@ -28,7 +28,6 @@ export class Contention {
     else this.#handles.delete(name);
   }
 
-  /** Records that a name is busy. */
   noteBusy(name: string): void {
     this.#busy.delete(name);
     this.#busy.set(name, this.#clock.now());

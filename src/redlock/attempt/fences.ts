@@ -7,9 +7,7 @@ export interface FenceBlock {
   readonly end: bigint;
 }
 
-/** The terms of a block. */
 export interface BlockOptions {
-  /** How many fences are wanted. */
   readonly fences?: number | undefined;
   /** How far ahead of its clock a node lets its counter be set, in milliseconds. */
   readonly maxClockSkew: number;

@@ -18,7 +18,6 @@ const MAX_HANDOFF_PAUSE_MS = 16;
 const MAX_FENCE_TRIES = 6;
 const FIRST_PAUSE_MS = 1;
 
-/** How an attempt ended. */
 export type QuorumOutcome =
   | { readonly outcome: "won"; readonly block: FenceBlock }
   /** The refusal of the coordinator; without it, the votes were split. */
@@ -176,7 +175,6 @@ export class QuorumAttempt {
     return await this.#nodes.poll(this.#claim, free, (answers) => approval(answers, this.#nodes.needed), { indices });
   }
 
-  /** Decides by the votes of all nodes. */
   async #decide(): Promise<Decision> {
     let decision = await this.#poll();
     const granted = () => valueOf(decision.answers[this.#coordinator]!)?.granted;

@@ -63,7 +63,6 @@ export class Round {
     this.#attempts++;
   }
 
-  /** Records that an attempt has ended. */
   endAttempt(): void {
     this.#attempts--;
   }
@@ -73,7 +72,6 @@ export class Round {
     return this.#votes[i]!.claim(claim);
   }
 
-  /** Asks one node for its vote. */
   vote(claim: Claim, i: number, options: VoteOptions): Promise<Vote> {
     return this.#votes[i]!.ask(claim, options);
   }

@@ -4,7 +4,6 @@ import type { Claim } from "../../contract/store.ts";
 import type { Contention } from "./contention.ts";
 import type { Round } from "./round.ts";
 
-/** A round, with its claim. */
 export interface RoundEntry {
   /** The claim of the last attempt or renewal. */
   readonly claim: Claim;
@@ -27,7 +26,6 @@ export class Rounds {
     this.#contention = contention;
   }
 
-  /** Returns the round of an owner for this lock. */
   of({ name, owner }: Pick<Claim, "name" | "owner">): Round | undefined {
     const entry = this.#entries.get(owner);
     return entry?.claim.name === name ? entry.round : undefined;
@@ -42,7 +40,6 @@ export class Rounds {
     this.#entries.set(claim.owner, { claim, round, since, lease: Math.max(claim.lease, left) });
   }
 
-  /** Forgets the round of an owner. */
   forget({ name, owner }: Pick<Claim, "name" | "owner">): void {
     if (this.#entries.delete(owner)) this.#contention.remove(name);
   }

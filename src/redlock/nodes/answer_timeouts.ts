@@ -25,10 +25,8 @@ export class AnswerTimeouts {
   /** The time that was counted up to `#since`, in milliseconds. */
   #counted = 0;
   #since: Instant = { monotonic: 0, wall: 0 };
-  /** For how long the timer was set. */
   #interval = 0;
 
-  /** Creates time-outs on a clock. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

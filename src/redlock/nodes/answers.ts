@@ -6,7 +6,6 @@ export type Answer<T> =
   | { readonly state: "answered"; readonly value: T }
   | { readonly state: "failed"; readonly error: unknown };
 
-/** How to collect the answers of nodes. */
 export interface PollOptions<T, R> {
   /**
    * Returns the outcome as soon as it is certain. Called after each answer; an error that it throws rejects the poll.
@@ -21,7 +20,6 @@ export interface PollOptions<T, R> {
    * failed, or `undefined` to give it the same time again. When no node is pending, `decide` must decide.
    */
   readonly onTimeout: (nodes: readonly number[]) => readonly (Error | undefined)[];
-  /** Makes the timers. */
   readonly time: { timer(ms: number, run: () => void): Timer };
 }
 
@@ -73,7 +71,6 @@ export function poll<T, R>(calls: readonly Promise<T>[], options: PollOptions<T,
   });
 }
 
-/** Returns the answer itself, if there is one. */
 export function valueOf<T>(answer: Answer<T>): T | undefined {
   return answer.state === "answered" ? answer.value : undefined;
 }

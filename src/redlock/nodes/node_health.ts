@@ -25,16 +25,13 @@ export class NodeHealth {
   readonly #node: QuorumNode;
   readonly #clock: Clock;
   #state: HealthState = HEALTHY;
-  /** Since when its client has been connecting. */
   #connectingSince: Instant | undefined;
 
-  /** Creates the health of a node that has not been asked yet. */
   constructor(node: QuorumNode, clock: Clock) {
     this.#node = node;
     this.#clock = clock;
   }
 
-  /** Whether its last call failed. */
   get failed(): boolean {
     return this.#state.name === "failed";
   }

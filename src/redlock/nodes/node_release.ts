@@ -39,7 +39,6 @@ export class NodeRelease implements ReleaseProgress {
   /** Ends the pause between two tries, if any. */
   #endPause: (() => void) | undefined;
 
-  /** Starts the first try. */
   constructor(node: QuorumNode, claim: Claim, clock: Clock, began: Instant) {
     this.#node = node;
     this.#claim = claim;

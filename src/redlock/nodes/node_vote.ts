@@ -4,7 +4,6 @@ import { nothingToRelease, type ReleaseProgress } from "./node_release.ts";
 import type { Nodes } from "./nodes.ts";
 import type { QuorumNode, Vote, VoteOptions } from "../../contract/quorum_node.ts";
 
-/** The state of a round on one node. */
 type NodeVoteState =
   /** Nothing: the node was not asked under the present id. */
   | { readonly name: "unasked" }
@@ -33,7 +32,6 @@ export class NodeVote {
   /** Whether the lock was renewed: a later vote does not change the counter. */
   #renewed = false;
 
-  /** Creates the vote of the node at an index, which is asked under an id. */
   constructor(nodes: Nodes, index: number, id: string) {
     this.#nodes = nodes;
     this.#index = index;

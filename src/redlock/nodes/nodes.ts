@@ -36,7 +36,6 @@ export class Nodes {
   readonly #timeout: number | undefined;
   readonly #time: AnswerTimeouts;
   readonly #health: readonly NodeHealth[];
-  /** The indices of all nodes. */
   readonly #indices: readonly number[];
 
   /** Creates a quorum. A node may take `timeout` milliseconds to answer; `undefined`: the time depends on the lease. */
@@ -126,7 +125,6 @@ export class Nodes {
     return this.failure(`${action} lock "${name}"`, answers);
   }
 
-  /** Returns the error for a call on which too many nodes have failed. */
   failure(what: string, answers: readonly Answer<unknown>[]): QuorumError {
     const failures = answers.flatMap((answer, index): NodeFailure[] => {
       return answer.state === "failed" ? [{ index, address: this.list[index]!.address, error: answer.error }] : [];
@@ -170,7 +168,6 @@ export class Nodes {
     return new Error(`no answer within ${ms} ms: ${cause.message}`, { cause });
   }
 
-  /** Returns the indices of nodes that are connecting. */
   #connecting(indices: readonly number[]): number[] {
     return indices.filter((i) => this.#health[i]!.connecting);
   }

@@ -5,7 +5,6 @@ import { show } from "../../internal/validation.ts";
 import type { Attempt, Meta, Renewal } from "../../contract/store.ts";
 import { fits, FORMAT, parse, type Shape } from "./request.ts";
 
-/** The reply to each kind of request. */
 export interface ObjectReplies {
   readonly attempt: Attempt;
   readonly renew: Renewal;
@@ -18,7 +17,6 @@ export interface ObjectReplies {
   readonly watch: Meta | null;
 }
 
-/** The shape of each reply. */
 const REPLIES: Readonly<Record<keyof ObjectReplies, Shape>> = {
   attempt: { granted: "boolean", fence: "string|undefined" },
   renew: ["renewed", "lost"],
@@ -35,7 +33,6 @@ interface ReplyFields {
   readonly error?: { readonly message: string; readonly isUndone: boolean; readonly isPermanent: boolean };
 }
 
-/** Returns the response for the reply to a call. */
 export function replyWith(reply: ObjectReplies[keyof ObjectReplies]): Response {
   return respond({ reply }, 200);
 }

@@ -53,7 +53,6 @@ const CLAIM: Readonly<Record<keyof Claim, Shape>> = {
 };
 const CALL: Shape = { store: "string", number: "number" };
 
-/** The fields of each request. */
 const REQUESTS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   attempt: { claim: CLAIM, call: CALL, options: { enqueue: "boolean", steal: "boolean" } },
   release: { claim: CLAIM, call: CALL },
@@ -64,7 +63,6 @@ const REQUESTS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   evict: { name: "string", call: CALL, options: { handle: "string|undefined", fence: "string|undefined" } },
 };
 
-/** Returns the text of a request. */
 export function formatRequest(request: ObjectRequest): string {
   return JSON.stringify({ holdfast: FORMAT, ...request });
 }
@@ -94,7 +92,6 @@ export function parse(text: string): unknown {
   }
 }
 
-/** Returns whether a value has a shape. */
 export function fits(value: unknown, shape: Shape): value is Readonly<Record<string, unknown>> {
   if (Array.isArray(shape)) return shape.includes(value);
   if (typeof shape === "string") {

@@ -67,12 +67,10 @@ export class DurableObjectStore implements Store {
   readonly #namespace: LockNamespace;
   readonly #clock: Clock;
   readonly #id = crypto.randomUUID().slice(0, 8);
-  /** How many calls have got a number. */
   #calls = 0;
   /** How many waits in a row have failed. */
   #failures = 0;
 
-  /** Creates a store of a binding, on a clock. */
   constructor(namespace: LockNamespace, observer: Observer | undefined, clock: Clock) {
     this.#namespace = namespace;
     this.observer = observer;
@@ -157,7 +155,6 @@ export class DurableObjectStore implements Store {
     await this.#clock.sleep(Math.random() * backoffMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal);
   }
 
-  /** Asks the object of a name. */
   async #ask<Request extends ObjectRequest>(
     name: string,
     request: Request,
@@ -182,7 +179,6 @@ export class DurableObjectStore implements Store {
     }
   }
 
-  /** Returns the number of the next call. */
   #call(): { readonly store: string; readonly number: number } {
     return { store: this.#id, number: ++this.#calls };
   }

@@ -16,12 +16,9 @@ export type EtcdFaultKind =
 
 /** An error of etcd in place of a result, or a missing answer. */
 export class EtcdFault extends Error {
-  /** The name of the class. */
   override readonly name = "EtcdFault";
-  /** The possible effect of the call. */
   readonly kind: EtcdFaultKind;
 
-  /** Makes the error. */
   constructor(kind: EtcdFaultKind, message: string, cause?: unknown) {
     super(message, { cause });
     this.kind = kind;

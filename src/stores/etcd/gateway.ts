@@ -25,7 +25,6 @@ export class EtcdGateway {
    */
   #token: Promise<string | undefined> | undefined;
 
-  /** Creates the gateway. Sends nothing before the first call. */
   constructor(settings: EtcdSettings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
@@ -148,7 +147,6 @@ export class EtcdGateway {
   }
 }
 
-/** Returns the result in an answer. */
 function resultOf(url: string, status: number, text: string): unknown {
   let result;
   try {

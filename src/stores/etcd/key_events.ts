@@ -17,7 +17,6 @@ export interface WatchEvent {
   readonly kv: KeyValue;
 }
 
-/** A message of a stream. */
 interface WatchResult {
   readonly created?: boolean;
   /** Whether the server has ended the watch, for example because the revision was compacted away. */
@@ -25,7 +24,6 @@ interface WatchResult {
   readonly events?: readonly WatchEvent[];
 }
 
-/** The news for waiters. */
 interface News {
   readonly event?: WatchEvent;
   readonly failure?: unknown;
@@ -37,7 +35,6 @@ export class KeyEvents {
   readonly #clock: Clock;
   readonly #end = new AbortController();
   readonly #ended: (buffered: boolean) => void;
-  /** The waiters, each with its revision. */
   readonly #waiting = new Map<(news: News) => void, bigint>();
   #last: WatchEvent | undefined;
   /** When the last message came, or the watch began. */

@@ -28,7 +28,6 @@ export class KeyPolls {
   #next: Timer | undefined;
   #isAsking = false;
 
-  /** Creates the poll, without keys. */
   constructor(periodMs: number, gateway: EtcdGateway, clock: Clock) {
     this.#periodMs = periodMs;
     this.#gateway = gateway;

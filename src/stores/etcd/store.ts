@@ -85,7 +85,6 @@ export class EtcdBackend implements Backend<string> {
   readonly #prefix: string;
   readonly #watches: EtcdWatches;
 
-  /** Creates the backend. Sends nothing before the first call. */
   constructor(gateway: EtcdGateway, prefix: string, clock: Clock) {
     this.#gateway = gateway;
     this.#prefix = prefix;

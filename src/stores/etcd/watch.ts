@@ -26,7 +26,6 @@ export class EtcdWatches {
   /** When a watch was last not confirmed in time. */
   #bufferedAt: Instant | undefined;
 
-  /** Creates the watches, without keys. */
   constructor(gateway: EtcdGateway, clock: Clock) {
     this.#gateway = gateway;
     this.#clock = clock;

@@ -8,7 +8,6 @@ export class Locks {
   /** The locks. Locks that were used once and never released are dropped: nobody asks for them again. */
   readonly #locks = new ShortLivedMap<string, MemoryLock>((lock) => this.#isUnused(lock));
 
-  /** Creates an empty list. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

@@ -78,7 +78,6 @@ export class MemoryStore implements QuorumNode {
   readonly #fences = new Fences();
   #lastTicket = 0;
 
-  /** Makes an empty store on a clock. */
   constructor(observer: Observer | undefined, clock: Clock) {
     this.observer = observer;
     this.#clock = clock;

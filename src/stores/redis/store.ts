@@ -90,7 +90,6 @@ export function redis(client: RedisClient, options: RedisOptions = {}): RedisSto
 /** The reply of the scripts that grant the lock. */
 type ServerGrant = Pick<Granted, "granted" | "run">;
 
-/** The outcome of an attempt without a grant. */
 type Refused = Exclude<Attempt, { granted: true }> & Pick<NotGranted, "heldFor">;
 
 /** The store of `redis()`: the scripts keep the locks on the server. */
@@ -239,7 +238,6 @@ export class ServerStore implements RedisStore, QuorumNode {
     return this.#run(entries, { name }, { name });
   }
 
-  /** Runs a script that grants the lock. */
   #grant<Input, Reply extends ServerGrant>(
     command: Command<Input, Reply | NotGranted>,
     claim: Claim,
@@ -292,7 +290,6 @@ export class ServerStore implements RedisStore, QuorumNode {
     return renewed ? "renewed" : "lost";
   }
 
-  /** Runs a script for the lock of this name. */
   #run<Input, Reply>(command: Command<Input, Reply>, { name }: Pick<Claim, "name">, input: Input): Promise<Reply> {
     return this.#runner.run(command, name, input, (reply) => reply);
   }

@@ -121,7 +121,6 @@ export class FileStore implements SqliteStore {
   /** The functions that are called when the file is closed. */
   readonly #closed = new Set<() => void>();
 
-  /** Opens a file on a clock. */
   constructor(path: string, observer: Observer | undefined, clock: Clock) {
     this.observer = observer;
     this.#clock = clock;

@@ -9,7 +9,6 @@ export const CONNECT_MS = 1_500;
 /** How long a connection may stay silent, in milliseconds, before the next server is tried. */
 export const SILENT_MS = 5_000;
 
-/** How a call ends early. */
 interface CallLimits {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;

@@ -57,7 +57,6 @@ export function connectionOf(client: ZookeeperClient): ZookeeperConnection {
 export class ZookeeperConnection {
   readonly #client: ZookeeperClient;
   readonly #clock: Clock;
-  /** Called when the state of the client changes. */
   readonly #changed = new Set<() => void>();
   readonly #closed = new Set<() => void>();
   #hasExpired = false;
@@ -86,7 +85,6 @@ export class ZookeeperConnection {
     return state === CLOSING || state === AUTH_FAILED_STATE || state === CLOSED && !this.#hasExpired;
   }
 
-  /** Calls a function when the client is closed. */
   onClosed(run: () => void): () => void {
     this.#closed.add(run);
     return () => this.#closed.delete(run);

@@ -9,7 +9,6 @@ const XIDS = 2 ** 31;
 /** The state of the client without a connection. */
 const DISCONNECTED = 0;
 
-/** The connection of a client. */
 export interface ClientSocket {
   destroy(error: Error): void;
 }
@@ -22,13 +21,11 @@ export interface ClientInside {
   pendingBuffer: unknown;
   readonly sessionId: Uint8Array;
   readonly sessionPassword: Uint8Array;
-  /** The number of the next request. */
   xid: number;
   on(event: "state", listener: (state: number) => void): unknown;
   queue(request: ClientRequest, done?: (error: unknown) => void): void;
 }
 
-/** A request of the client. */
 interface ClientRequest {
   readonly header: { readonly type: number } | null;
   readonly payload: object | null;

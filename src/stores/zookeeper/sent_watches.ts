@@ -12,7 +12,6 @@ export interface SentWatch {
   readonly fire: () => void;
 }
 
-/** The watches of a session. */
 export class SentWatches {
   readonly #watches = new Set<SentWatch>();
 

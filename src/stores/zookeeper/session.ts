@@ -40,7 +40,6 @@ const WATCHES_XID = -8;
 /** The limit of the numbers of requests, which have 32 bits with a sign. */
 const XIDS = 2 ** 31;
 
-/** A request that was sent. */
 interface SentRequest {
   readonly xid: number;
   readonly done: Parameters<SendRequest>[2];
@@ -101,7 +100,6 @@ export class ZookeeperSession {
     this.#pause?.abort("over");
   }
 
-  /** Returns a text as bytes. */
   bufferOf(text: string): Uint8Array {
     return new TextEncoder().encode(text);
   }
@@ -152,7 +150,6 @@ export class ZookeeperSession {
     this.#socket!.write(body.finish());
   }
 
-  /** Resolves when it is connected. */
   #opened(signal?: AbortSignal): Promise<void> {
     const look = () => {
       if (this.#refused !== undefined) throw failureOf(this.#refused);

@@ -5,7 +5,6 @@ import type { NodeConnection } from "./client.ts";
 interface NodeWatch {
   /** The version of the node when the watch was set; `undefined` without a node. Rejects if the watch was not set. */
   readonly set: Promise<number | undefined>;
-  /** The callbacks of the waiters. */
   readonly waiting: Set<() => void>;
 }
 

@@ -30,7 +30,6 @@ export class Connection {
     return this.#error;
   }
 
-  /** Adds a listener. */
   listen(listener: ConnectionListener): void {
     this.#listeners.push(listener);
   }
@@ -40,7 +39,6 @@ export class Connection {
     this.#error = this.#detail = undefined;
   }
 
-  /** Counts a connection that was cut. */
   cut(): void {
     this.#cuts++;
   }

@@ -17,7 +17,6 @@ export class IoredisPort implements RedisPort {
   readonly #database: Database;
   readonly #writes = new Writes();
 
-  /** Subscribes to the events of a client. */
   constructor(client: IoredisClient) {
     this.#client = client;
     this.#database = new Database(client, () => this.user);

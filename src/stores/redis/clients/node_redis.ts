@@ -19,7 +19,6 @@ export class NodeRedisPort implements RedisPort {
   readonly #database: SelectedDatabase;
   #wasReady = false;
 
-  /** Subscribes to the events of a client. */
   constructor(client: NodeRedisClient) {
     this.#client = client;
     this.#deployment = deploymentOf(client);

@@ -68,7 +68,6 @@ export type Subscribe = (channels: readonly string[], listener: MessageListener)
 export interface MessageListener {
   /** Called when messages begin to arrive. */
   opened(): void;
-  /** Called with each message. */
   message(channel: string, message: string): void;
   /** Called when the server has refused the subscription. */
   refused(reply: Error): void;

@@ -23,7 +23,6 @@ export class UpstashPort extends WordsPort {
   readonly subscribers?: () => readonly Subscribe[];
   readonly #client: UpstashClient;
 
-  /** Wraps a client. Sends nothing. */
   constructor(client: UpstashClient) {
     super();
     this.#client = client;

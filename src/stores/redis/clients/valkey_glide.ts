@@ -10,7 +10,6 @@ const DEAF_POLL_MS = 500;
  */
 const [BYTES, CHANNELS, RESP3] = [0, 0, 0] as const;
 
-/** The configuration of a client. */
 interface GlideConfig {
   readonly addresses?: readonly { readonly host: string; readonly port?: number }[];
   readonly credentials?: { readonly username?: string };

@@ -59,7 +59,6 @@ export function exhausted(last: string): StoreError {
   );
 }
 
-/** The arguments of `attempt`. */
 export interface AttemptInput {
   readonly claim: Claim;
   /** How the handle waits when the lock is busy; left out for a handle that does not wait. */
@@ -70,7 +69,6 @@ export interface AttemptInput {
   readonly steal?: readonly string[] | undefined;
 }
 
-/** The reply of `attempt`. */
 export type AttemptReply = Granted | NotGranted;
 
 /** Acquires a lock and issues a fence, or joins the queue. */

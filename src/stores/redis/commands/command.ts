@@ -21,7 +21,6 @@ export interface Command<Input, Reply> {
   readonly once?: boolean;
   /** Encodes the input, for the lock with these keys. */
   encode(keys: LockKeys, input: Input): Call;
-  /** Decodes a reply. */
   decode(reply: unknown, input: Input): Reply;
 }
 

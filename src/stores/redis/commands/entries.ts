@@ -4,9 +4,7 @@ import { readMeta } from "../../../internal/process/meta.ts";
 import { entries as script } from "../scripts/generated.ts";
 import { type Command, decodeKind, decodeList } from "./command.ts";
 
-/** The lock to list. */
 export interface ListInput {
-  /** The name of the lock. */
   readonly name: string;
 }
 

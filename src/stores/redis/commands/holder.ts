@@ -18,7 +18,6 @@ import {
 } from "./command.ts";
 import { RESERVATION_MS } from "../constants.ts";
 
-/** The reply of `renew`. */
 export interface RenewReply {
   readonly renewed: boolean;
   /** Whether the lease has become so much shorter that the waiters should check again. */
@@ -62,7 +61,6 @@ export const held: Command<Claim, boolean> = {
   decode: decodeFlag,
 };
 
-/** The arguments of `evict`. */
 export interface EvictInput {
   /** The digests of the holders to evict; none to list the holders. */
   readonly digests: readonly string[];
@@ -73,11 +71,9 @@ export interface EvictInput {
 /** A holder that was not to be evicted. */
 export interface OtherHolder {
   readonly digest: string;
-  /** The id of its handle. */
   readonly handle: string;
 }
 
-/** The reply of `evict`. */
 export interface EvictReply {
   /** How many of the holders to evict have lost the lock. */
   readonly evicted: number;

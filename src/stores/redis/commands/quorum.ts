@@ -17,7 +17,6 @@ import {
 } from "./command.ts";
 import type { Inspection } from "../../../contract/quorum_node.ts";
 
-/** The arguments of `vote`. */
 export interface VoteInput {
   readonly claim: Claim;
   /** How the handle waits when the lock is busy; left out for a handle that does not wait. */
@@ -30,7 +29,6 @@ export interface VoteInput {
   readonly maxClockSkew: number;
 }
 
-/** The reply of `vote`. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | NotGranted;
 
 /** Acquires a lock on one node of a quorum and raises its counter of fences, or joins the queue. */
@@ -50,7 +48,6 @@ export const vote: Command<VoteInput, VoteReply> = {
   },
 };
 
-/** The arguments of `confirm`. */
 export interface ConfirmInput {
   readonly claim: Claim;
   /** The start of the block of fences. */
@@ -87,7 +84,6 @@ export const inspect: Command<Claim, Inspection> = {
   },
 };
 
-/** The arguments of `retake`. */
 export interface RetakeInput {
   readonly claim: Claim;
   readonly fence: bigint;

@@ -20,7 +20,6 @@ export class Replicas {
   readonly #runner: Runner;
   readonly #settings: ReplicasSettings;
 
-  /** Renews over a client that can wait for replicas. */
   constructor(port: RedisPort, runner: Runner, settings: ReplicasSettings) {
     this.#port = port;
     this.#runner = runner;

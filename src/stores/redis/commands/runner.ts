@@ -47,7 +47,6 @@ export class Runner {
   /** The scripts that run once for each call, by their original scripts. */
   readonly #once = new Map<Script, Promise<Script>>();
 
-  /** Creates a runner over a client, for the locks with these keys. */
   constructor(port: RedisPort, keys: KeySpace) {
     this.#port = port;
     this.#keys = keys;

@@ -12,7 +12,6 @@ export class KeySpace {
   /** The last used keys: most locks are released just after they were acquired. */
   #last: { readonly name: string; readonly keys: LockKeys } | undefined;
 
-  /** Creates the key space of the locks on the server of a client. */
   constructor(port: Pick<RedisPort, "keyPrefix">, prefix: string) {
     this.#port = port;
     this.prefix = prefix;
@@ -124,12 +123,10 @@ export class SlotTags {
   /** The number at which the search continues. */
   #next = 0;
 
-  /** Creates an empty table; numbers are searched when they are needed. */
   constructor(keyPrefix: string) {
     this.#keyPrefix = keyPrefix;
   }
 
-  /** Returns a number that lies in this slot. */
   numberIn(wanted: number): number {
     for (; !this.#numbers.has(wanted); this.#next++) {
       const each = slot(`${this.#keyPrefix}{${this.#next}}`);

@@ -8,7 +8,6 @@ import { decodeList } from "../commands/command.ts";
 import type { KeySpace } from "../keys/keys.ts";
 import { explain, rightsOf } from "../refusals/server_error.ts";
 
-/** Where a search continues. */
 export interface SearchPosition {
   /** The address of the master in a Cluster; empty without one. */
   readonly address: string;
@@ -21,7 +20,6 @@ export interface SearchPosition {
 /** The largest cursor of SCAN, which has 64 bits. */
 const MAX_SCAN = 2n ** 64n - 1n;
 
-/** Encodes a position as the cursor for callers. */
 export function encodeCursor({ pattern, scan, address }: SearchPosition): string {
   return `${pattern}:${scan}:${address}`;
 }
@@ -207,7 +205,6 @@ export async function query(
   return next === undefined ? page : { ...page, cursor: encodeCursor(next) };
 }
 
-/** Lists the locks of these names. */
 async function entriesOf(names: Iterable<string>, listEntries: (name: string) => Promise<Snapshot>): Promise<Snapshot> {
   const all = [...names];
   const snapshots: Snapshot[] = [];

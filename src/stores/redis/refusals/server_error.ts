@@ -2,7 +2,6 @@ import { StoreError } from "../../../contract/errors.ts";
 
 /** The rights of a script, in the words of `ACL SETUSER`. */
 export interface Rights {
-  /** The name of the user. */
   readonly user: string;
   /** The rights to the keys of the lock. */
   readonly keys: readonly string[];
@@ -103,7 +102,6 @@ const SUBSCRIBED = /in subscriber mode|only \(P(?:\|S)?\)SUBSCRIBE/;
  */
 const UNLIKE = /^All the keys in a pipeline command should belong to the same slot$/;
 
-/** The requirements of a server. */
 const NEEDED = "Redis 6.2 or later, or Valkey, is needed";
 
 /** The other errors that do not pass by themselves, by the words of the server, with their meanings. */

@@ -21,7 +21,6 @@ export class Revocations {
   /** The last messages about other handles: a message may arrive before the answer to the attempt. */
   readonly #recent: string[] = [];
 
-  /** How many handles watch. */
   get size(): number {
     return this.#watches.size;
   }

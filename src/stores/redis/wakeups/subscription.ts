@@ -24,7 +24,6 @@ export class Reconnects {
     this.#clock = clock;
   }
 
-  /** Whether a pause goes on. */
   get pausing(): boolean {
     return this.#timer !== undefined;
   }
@@ -65,7 +64,6 @@ export class Reconnects {
   }
 }
 
-/** The callbacks of a subscription. */
 export interface SubscriptionListener {
   /** Returns whether messages are needed; if not, no further try is made to connect. */
   wanted(): boolean;
@@ -73,7 +71,6 @@ export interface SubscriptionListener {
   opened(): void;
   /** Called when messages stop arriving. */
   closed(): void;
-  /** Called with each message. */
   message(channel: string, message: string): void;
 }
 

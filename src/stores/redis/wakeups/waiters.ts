@@ -23,7 +23,6 @@ export class Waiters {
   readonly #clock: Clock;
   readonly #waiters = new ShortLivedMap<string, Waiter>();
 
-  /** Creates an empty set of waiters. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -59,7 +58,6 @@ export class Waiters {
     if (waiter !== undefined) this.#waiters.set(to, { ...waiter, woken: false, wake: undefined });
   }
 
-  /** Removes a handle. */
   remove(handle: string): void {
     // Mostly nobody waits, and looking for an id that is not there takes its time.
     if (this.#waiters.size > 0) this.#waiters.delete(handle);
@@ -97,7 +95,6 @@ export class Waiters {
     this.#wake(handle, TURN);
   }
 
-  /** Wakes all handles. */
   wakeAll(): void {
     for (const handle of this.#waiters.keys()) this.#wake(handle, TURN);
   }

@@ -36,7 +36,6 @@ export class Wakeups {
   /** The number of cuts of the client at the last wake-up of its waiters for a cut. */
   #cutsSeen = 0;
 
-  /** Subscribes to the state of a client. */
   constructor(port: RedisPort) {
     const clock = new SystemClock();
     this.port = port;
@@ -65,7 +64,6 @@ export class Wakeups {
     });
   }
 
-  /** Returns the wake-ups of a client. */
   static of(client: RedisClient): Wakeups {
     const known = wakeups.get(client) ?? new Wakeups(portOf(client));
     wakeups.set(client, known);

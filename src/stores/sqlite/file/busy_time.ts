@@ -8,7 +8,6 @@ export class BusyTime {
   #busyMs = 0;
   #tried: Instant;
 
-  /** Creates a count of zero. */
   constructor(now: Instant) {
     this.#tried = now;
   }

@@ -61,7 +61,6 @@ export class LockFile {
     this.#busyTime = new BusyTime(clock.now());
   }
 
-  /** Whether the file was closed. */
   get closed(): boolean {
     return this.#closed;
   }

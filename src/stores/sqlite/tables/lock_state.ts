@@ -7,7 +7,6 @@ const END = Number.MAX_SAFE_INTEGER;
 
 /** One client's view of the other clients at one moment. */
 export interface LockView {
-  /** The id of the client. */
   readonly client: number;
   /** The moment, in milliseconds of the wall clock. */
   readonly now: number;

@@ -23,7 +23,6 @@ export class Heartbeats {
   readonly #client = Number(crypto.getRandomValues(new BigUint64Array(1))[0]! >> 11n);
   #writing = false;
 
-  /** Creates a client without a waiter. */
   constructor(file: LockFile, waiters: LocalWaiters, clock: Clock) {
     this.#file = file;
     this.#waiters = waiters;
@@ -51,7 +50,6 @@ export class Heartbeats {
     run.deleteClient.run(this.#client);
   }
 
-  /** Writes a heartbeat in the background if one is due. */
   writeIfDue(): void {
     const { lastHeartbeat: last } = this.#liveness;
     if (this.#writing || last !== undefined && this.#clock.now().monotonic - last.monotonic < HEARTBEAT_MS) return;

@@ -31,7 +31,6 @@ export class Liveness {
     return this.#last;
   }
 
-  /** Records that a heartbeat was written. */
   heartbeat(now: Instant): void {
     const gap = this.#last !== undefined && isGap(this.#last, now);
     if (this.#since === undefined || gap) {

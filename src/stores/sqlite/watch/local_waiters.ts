@@ -12,7 +12,6 @@ export interface QueuedWaiter extends QueuePlace {
   taken: boolean;
   /** How many of its attempts are running. */
   attempts: number;
-  /** Whether its release has begun. */
   releasing: boolean;
   /** Wakes it, while it sleeps in `wakeup()`. */
   wake: (() => void) | undefined;
@@ -50,7 +49,6 @@ export class LocalWaiters {
   readonly #clock: Clock;
   readonly #queues = new Map<string, Queue>();
 
-  /** Creates an empty table. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -60,7 +58,6 @@ export class LocalWaiters {
     return this.#queues.values();
   }
 
-  /** All waiters. */
   get all(): QueuedWaiter[] {
     return [...this.#queues.values()].flatMap(({ waiters }) => [...waiters.values()]);
   }
@@ -78,7 +75,6 @@ export class LocalWaiters {
     return this.#queues.get(name);
   }
 
-  /** Moves a queue behind the others. */
   moveLast(queue: Queue): void {
     this.#queues.delete(queue.name);
     this.#queues.set(queue.name, queue);

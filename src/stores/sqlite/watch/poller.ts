@@ -47,7 +47,6 @@ export class Poller {
     this.#clock = clock;
   }
 
-  /** Records that a handle is in the queue. */
   add(claim: Claim, place: QueuePlace): void {
     this.#waiters.add(claim, place);
     this.#heartbeats.start();

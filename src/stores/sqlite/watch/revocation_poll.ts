@@ -46,7 +46,6 @@ export class RevocationPoll {
     });
   }
 
-  /** Stops polling. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
