@@ -80,8 +80,6 @@ export class DocumentContention {
 
   /**
    * Records a refused write. Returns the calls that write again at once. The other calls pause, and keep their order.
-   *
-   * @param document the present document
    */
   refused(
     calls: readonly PendingCall[],

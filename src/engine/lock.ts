@@ -120,8 +120,6 @@ export class CasLock {
   /**
    * Records the document that a watch has returned, if it is newer than `from`. Returns whether it replaces a read: not
    * if the last answered request is `readMs` milliseconds old, because all results of watches may be late.
-   *
-   * @param begunAt when the watch began
    */
   watched(from: Seen, { value, version }: WatchedDocument, begunAt: Instant, readMs: number): boolean {
     const seen = from.replaced({ value, version }, this.#trip(begunAt));

@@ -122,11 +122,7 @@ export interface PlanOptions {
 /** Stands for the timers of a server that has none. */
 const untimed = () => undefined;
 
-/**
- * Returns the document after the changes of calls, each after the one before. Nothing is read or written.
- *
- * @param view the store object's present view of the document
- */
+/** Returns the document after the changes of calls, each after the one before. Nothing is read or written. */
 export function planOf(
   seen: Seen,
   calls: readonly PendingCall[],

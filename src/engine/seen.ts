@@ -56,7 +56,6 @@ export class Seen {
   /**
    * Records a reply.
    *
-   * @param before the document that was seen before, if any
    * @param document the document of this text, which nobody else changes
    */
   constructor(name: string, found: FoundDocument, trip: Trip, before?: Seen, document?: LockDocument) {

@@ -57,8 +57,6 @@ export class DocumentSuccession {
    *
    * A store object cannot know by itself whether an old period is over that it has not seen for its whole length. It
    * asks if the document names a timer for the period, or if a caller cannot watch the period for long enough.
-   *
-   * @param read the document, if it was read for these calls
    */
   ask({ document, effects }: Plan, view: DocumentView, now: Instant, read: Seen | undefined): readonly PendingCall[] {
     const blocked = effects.flatMap(([call, { blocked }]) => blocked && !call.hasAsked ? [call] : []);

@@ -115,7 +115,6 @@ export class Grant {
    * Watches for a revocation, once for all handles that have the lock in turn.
    *
    * @param watch begins to watch; returns `undefined` if it cannot now
-   * @param revoked called when the lock was revoked
    */
   watch(
     watch: (claim: Claim, signal: AbortSignal) => Promise<Meta | void> | undefined,

@@ -15,12 +15,6 @@ export class HandoffPlace {
   readonly #locks: LocksHandedOn;
   readonly #prefix: string;
 
-  /**
-   * Finds the place of a client or store.
-   *
-   * @param target the client or store
-   * @param prefix the prefix of the locks' names, or the several parts of their place
-   */
   constructor(target: object, prefix = "") {
     this.#locks = known.get(target) ?? new ShortLivedMap(prune);
     this.#prefix = prefix;

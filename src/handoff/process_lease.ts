@@ -34,10 +34,6 @@ export class ProcessLease {
   /**
    * Creates the lease of a grant.
    *
-   * @param store the store that keeps the lock
-   * @param claim the granted claim
-   * @param sentAt when the attempt was sent
-   * @param clock the clock of the store
    * @param age how much of the lease had passed when the attempt was sent, in milliseconds
    */
   constructor(store: Store, claim: Claim, sentAt: Instant, clock: Clock, age = 0) {

@@ -12,9 +12,6 @@ export function checkReceiver(isStore: boolean): void {
 /**
  * Throws if a client fails in a method that sends nothing: a `Proxy` that calls the methods on itself would fail in
  * each request.
- *
- * @param wanted what the client must be
- * @param probe calls that method
  */
 export function checkClientReceiver(wanted: string, probe: () => unknown): void {
   try {

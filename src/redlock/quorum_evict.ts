@@ -15,10 +15,6 @@ import { ownerOf } from "./attempt/round_id.ts";
  * *lost*, and the lock is restored nowhere. A renewal that has reached a majority just before may still restore the
  * lock on another node, where it stays until the holder releases it or its lease ends; but no majority has it. The
  * counters stay as they are, so that the fence of the next holder is larger.
- *
- * @param nodes the nodes, all of which have `evict`
- * @param name the name of the lock
- * @param options selects the holders
  */
 export async function evict(nodes: Nodes, name: string, options?: EvictOptions): Promise<number> {
   const { handle, fence } = checkEvict(options);

@@ -6,10 +6,6 @@ const AHEAD_US = 10_000n;
 /**
  * Returns how many fences may be reserved: the wished number, or fewer where the last fence would be too far ahead of
  * the store's clock, but at least one.
- *
- * @param fence the first fence of the block
- * @param wish the wished number of fences
- * @param now the store's clock, in milliseconds
  */
 export function blockLength(fence: bigint, wish: number, now: number): number {
   if (wish <= 1) return 1;

@@ -110,12 +110,7 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
     return { outcome: "busy" };
   }
 
-  /**
-   * Issues the fences of a claim that is granted now, and takes it out of the queue together with its run.
-   *
-   * @param last the last fence that was issued
-   * @param now the clock of the store, in milliseconds since the Unix epoch
-   */
+  /** Issues the fences of a claim that is granted now, and takes it out of the queue together with its run. */
   issue(claim: Claim, admission: Admission, last: bigint, now: number, isAlive: (waiter: W) => boolean): Issue<W> {
     const wish = wishedFences(claim);
     // A handle that asks again for several gets new ones: it is not known how many it had.

@@ -9,9 +9,6 @@ import { ownerOf } from "../attempt/round_id.ts";
  * - A handle holds a lock if a majority lists it as a holder whose lease has not ended.
  * - A handle waits if any node lists it as a waiter and it is not a holder: each waits in the queue of one node only.
  *   The queues of a name come in the order in which the nodes coordinate it.
- *
- * @param snapshots the listing of each node; `undefined` if not known
- * @param needed how many nodes are a majority
  */
 export function merge(
   snapshots: readonly (Snapshot | undefined)[],

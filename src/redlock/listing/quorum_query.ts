@@ -27,10 +27,6 @@ interface Position {
  * about each of them. A lock that is held on a majority is on at least one node that did not fail; a waiter is on its
  * own node. The names of a later node are left out if an earlier node has had them since before the first page, because
  * they were listed then. Younger names may come twice.
- *
- * @param nodes the nodes, all of which have `query`
- * @param options selects the locks
- * @param maxClockSkew how far the clocks of the nodes may be from that of this process, in milliseconds
  */
 export async function query(
   nodes: Nodes,

@@ -10,9 +10,6 @@ const USUAL = { lease: 30_000 };
 /**
  * Resolves to the answers of all nodes. Once a majority has answered, the others get the usual time-out of a node; a
  * node without an answer has failed. Rejects when too many nodes fail.
- *
- * @param what the name of the request, for the error
- * @param calls one for each node
  */
 export async function gather<T>(
   nodes: Nodes,
@@ -31,9 +28,6 @@ export async function gather<T>(
 /**
  * Resolves to the answer of one node, or to its failure. Rejects when it fails and too many nodes have failed before.
  *
- * @param what what it is asked to do, for the error
- * @param i its index
- * @param call the call
  * @param failed the indices of the nodes that have failed before
  */
 export async function gatherOne<T>(

@@ -6,13 +6,7 @@ import type { Connection } from "./clients/connection.ts";
 /** How often to try a steal when each time another handle holds the lock: more often than ever needed. */
 const MAX_STEALS = 100;
 
-/**
- * Takes the lock from its holders of this moment: others may hold it when a client sends the command again.
- *
- * @param grant runs a given command
- * @param claim the claim of the thief
- * @param connection the connection of the client
- */
+/** Takes the lock from its holders of this moment: others may hold it when a client sends the command again. */
 export async function stealWith(
   grant: (command: typeof attempt, input: AttemptInput) => Promise<Attempt>,
   claim: Claim,
@@ -35,13 +29,7 @@ export async function stealWith(
   }
 }
 
-/**
- * Takes the lock from its holders of this moment, or from the selected holders. Resolves to their number.
- *
- * @param run takes it from the holders with these digests
- * @param isMeant returns whether the holder with this handle is selected
- * @param connection the connection of the client
- */
+/** Takes the lock from its holders of this moment, or from the selected holders. Resolves to their number. */
 export async function evictWith(
   run: (digests: readonly string[]) => Promise<EvictReply>,
   isMeant: (handle: string) => boolean,

@@ -64,8 +64,6 @@ export class Replicas {
  *
  * A Cluster client that finds the lock's slot on another node learns of the move by a separate command. While the slot
  * is being moved the pair keeps failing.
- *
- * @returns the reply of the script, and how many replicas have its writes
  */
 async function runAndWait(
   port: RedisPort,

@@ -117,9 +117,6 @@ export class Runner {
    * Returns the error for a failed call: a {@linkcode StoreError} when the server has answered that it did nothing, or
    * when no answer can come; else an error that says why the server cannot be reached.
    *
-   * @param error the error of the client
-   * @param script the script that was called
-   * @param keys the keys that it was called with
    * @param cuts how often the connection had been cut before
    */
   failure(error: unknown, script: Script, keys: readonly string[], cuts: number): unknown {

@@ -63,10 +63,6 @@ const SLOTS = 16_384;
 /**
  * Returns the keys of a lock. The lock's own key stays plain, so that programs in other languages exclude us and are
  * excluded. The other keys have a hash tag that puts them into the Cluster slot of the lock's key.
- *
- * @param key the lock's own key, without the client's prefix
- * @param keyPrefix the prefix that the client adds to every key
- * @param tags the known numbers for this prefix
  */
 export function lockKeys(key: string, keyPrefix = "", tags: SlotTags = new SlotTags(keyPrefix)): LockKeys {
   const tagged = tag(key, keyPrefix, tags);
@@ -85,13 +81,7 @@ export function callsKey(keys: LockKeys): string {
   return keys[5].replace(/fence$/, "calls");
 }
 
-/**
- * Returns the lock of a key on a server: the lock's own key, without the client's prefix.
- *
- * @param found a key as the server has it
- * @param keyPrefix the prefix that the client adds to every key, also to this key
- * @param tags the known numbers for this prefix
- */
+/** Returns the lock of a key on a server: the lock's own key, without the client's prefix. */
 export function lockOf(found: string, keyPrefix = "", tags: SlotTags = new SlotTags(keyPrefix)): string {
   const key = found.slice(keyPrefix.length);
   const [, tagged = "", plain = ""] = /^\{([^}]*)\}(.*):[a-z]+$/s.exec(key) ?? [];

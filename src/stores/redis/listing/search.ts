@@ -62,13 +62,6 @@ export class Search {
   readonly #masters: readonly SearchedMaster[];
   readonly #fail: (error: unknown) => never;
 
-  /**
-   * Prepares a search.
-   *
-   * @param port the client; of a Cluster, all masters are searched
-   * @param keys the keys of the locks
-   * @param options selects the names
-   */
   constructor(port: RedisPort, keys: KeySpace, options: QueryOptions) {
     this.#keys = keys;
     this.#isWanted = nameFilter(options);
@@ -182,11 +175,6 @@ const BATCH = 100;
 /**
  * Lists the locks that have a holder or a waiter. Never blocks a server: without a name, SCAN iterates over its keys in
  * small steps.
- *
- * @param port the client; of a Cluster, all masters are asked
- * @param keys the keys of the locks
- * @param listEntries asks the server about the lock of a name
- * @param options selects the locks
  */
 export async function query(
   port: RedisPort,

@@ -39,11 +39,7 @@ export function missingRight(words: string, rights: Rights): string | undefined 
 /**
  * Returns the rights that a script needs.
  *
- * @param user the name of the user
- * @param source the script
  * @param keys the lock's key and the next key, without the client's prefix
- * @param prefix the prefix of the name in the lock's key
- * @param keyPrefix the prefix that the client adds to every key
  */
 export function rightsFor(
   user: string,

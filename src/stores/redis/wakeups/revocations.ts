@@ -25,13 +25,7 @@ export class Revocations {
     return this.#watches.size;
   }
 
-  /**
-   * Resolves when a handle's lock is revoked, to the `meta` of the revoker if known; and when the signal aborts.
-   *
-   * @param handle the id of the handle
-   * @param held asks the server whether the handle holds the lock
-   * @param signal ends the wait
-   */
+  /** Resolves when a handle's lock is revoked, to the `meta` of the revoker if known; and when the signal aborts. */
   wait(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<Meta | void> {
     return calledOrAborted<Meta | undefined>(signal, (call) => {
       const watch: Watch = { by: undefined, revoked: () => call(watch.by), held };

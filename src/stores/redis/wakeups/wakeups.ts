@@ -161,9 +161,6 @@ export class Wakeups {
   /**
    * Returns when a waiter should ask again, in milliseconds. A waiter that cannot be woken must ask while the lock is
    * reserved for it. The reservation depends on the leases of the others, which are assumed to be as long as its own.
-   *
-   * @param retryAfter the server's proposal
-   * @param lease the lease that the waiter wants
    */
   pollAfter(retryAfter: number, lease: number): number {
     const { pollMs = Infinity } = this.port;

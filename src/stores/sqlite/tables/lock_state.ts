@@ -32,14 +32,7 @@ export interface LockState {
   readonly ticket: number | undefined;
 }
 
-/**
- * Reads the state of a lock.
- *
- * @param run the statements of the file
- * @param claim the claim that asks
- * @param known the claim's ticket, if its process knows it
- * @param view the claim's client's view of the others
- */
+/** Reads the state of a lock. `known` is the ticket of the claim, if its process knows it. */
 export function readLockState(run: Statements, claim: Claim, known: number | undefined, view: LockView): LockState {
   const { name } = claim;
   const row = run.holders.get(ownerKey(claim), view.now, view.now, name)!;
