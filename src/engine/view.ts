@@ -26,18 +26,16 @@ export class DocumentView {
   readonly skew: number;
   readonly #seen: Seen;
   readonly #at: Instant;
-  readonly #cannotWatch: boolean;
-  readonly #answers: ViewOptions["answers"];
+  readonly #options: ViewOptions;
 
-  constructor(seen: Seen, at: Instant, { time = seen.time, skew, cannotWatch, answers }: ViewOptions) {
+  constructor(seen: Seen, at: Instant, options: ViewOptions) {
     this.now = seen.latest(at);
     this.least = seen.earliest(at) ?? this.now;
-    this.time = time;
-    this.skew = skew;
+    this.time = options.time ?? seen.time;
+    this.skew = options.skew;
     this.#seen = seen;
     this.#at = at;
-    this.#cannotWatch = cannotWatch;
-    this.#answers = answers;
+    this.#options = options;
   }
 
   /**
@@ -48,11 +46,11 @@ export class DocumentView {
    */
   left(period: Period): number {
     const { ms, end, timer } = period;
-    if (timer !== undefined && this.#answers.get(timer) === true) return 0;
+    if (timer !== undefined && this.#options.answers.get(timer) === true) return 0;
     // The server's clock may have been set back since: a period that was seen for its whole length is over as well.
     const unseen = ms - this.#seen.seenFor(period, this.#at);
     if (this.time !== undefined) return Math.min(unseen, end + this.skew - this.time);
-    return this.#cannotWatch ? Math.min(unseen, end + this.skew - this.now) : unseen;
+    return this.#options.cannotWatch ? Math.min(unseen, end + this.skew - this.now) : unseen;
   }
 
   /** Returns whether a lease or a turn may have begun so long ago that it is over. */
@@ -64,7 +62,8 @@ export class DocumentView {
    * Returns the timer that is named for a lease or a turn, unless the server has said that it does not know the timer.
    */
   timerOf({ timer }: Period): string | undefined {
-    const isUnknown = timer !== undefined && this.#answers.has(timer) && this.#answers.get(timer) === undefined;
+    const { answers } = this.#options;
+    const isUnknown = timer !== undefined && answers.has(timer) && answers.get(timer) === undefined;
     return isUnknown ? undefined : timer;
   }
 

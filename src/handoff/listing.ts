@@ -1,4 +1,4 @@
-import { entryOf, nameFilter, withRanks } from "../internal/listing/query_options.ts";
+import { byName, entryOf, nameFilter, withRanks } from "../internal/listing/query_options.ts";
 import { onStoreClock } from "../time/clock.ts";
 import type { HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../contract/store.ts";
 import type { Grant } from "./grant.ts";
@@ -20,12 +20,7 @@ export function withLocalHandles(
 ): Snapshot {
   const known = [...handedOn];
   const grants = new Map(known.flatMap(([, { grants }]) => [...grants]));
-  const waiters = new Map<string, LocalWaiter[]>();
-  for (const entry of pending) {
-    const others = waiters.get(entry.name);
-    if (others === undefined) waiters.set(entry.name, [entry]);
-    else others.push(entry);
-  }
+  const waiters = byName<LocalWaiter>(pending);
   const holders: HolderEntry[] = [];
   const first = new Map<string, HolderEntry>();
   for (const entry of held) {

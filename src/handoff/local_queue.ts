@@ -10,15 +10,6 @@ const MAX_SLEEPERS = 1_000;
 /** After this many milliseconds without a request a handle attempts, although another handle keeps its place alive. */
 const SLEEP_LIMIT_MS = 600_000;
 
-export interface QueueSettings {
-  /** Whether a grant is handed on for `keep` milliseconds, so that only the first handle asks. */
-  readonly keeps: boolean;
-  /** See {@linkcode LocalQueue.long}. */
-  readonly long?: boolean;
-  /** See {@linkcode LocalQueue.direct}. */
-  readonly direct?: string | undefined;
-}
-
 /** The handles of this process that wait for one lock, by their ids, in the order of their first attempts. */
 export class LocalQueue extends ShortLivedMap<string, Handle> {
   /** Whether sections last as long as `keep`, so that every handle asks for itself. */
@@ -34,7 +25,7 @@ export class LocalQueue extends ShortLivedMap<string, Handle> {
   closed = false;
   readonly #keeps: boolean;
 
-  constructor({ keeps, long = false, direct }: QueueSettings) {
+  constructor({ keeps, long, direct }: Pick<LocalQueue, "keeps" | "long" | "direct">) {
     super();
     this.#keeps = keeps;
     this.long = long;

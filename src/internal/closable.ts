@@ -1,4 +1,4 @@
-/** A client that a call may find closed: it does not report that by itself. */
+/** A client or file that calls a function once it is closed, or once a call has found it closed. */
 export class Closable {
   readonly #runs = new Set<() => void>();
   #isClosed = false;
@@ -7,7 +7,7 @@ export class Closable {
     return this.#isClosed;
   }
 
-  /** Calls a function once it is found closed. Returns a function that cancels this. */
+  /** Calls a function once it is closed. Returns a function that cancels this. */
   onClosed(run: () => void): () => void {
     this.#runs.add(run);
     return () => this.#runs.delete(run);

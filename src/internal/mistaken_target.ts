@@ -4,6 +4,33 @@ import { show } from "./validation.ts";
 const EXAMPLES = 'Pass new Redis(url) of ioredis, sqlite("locks.db") of @holdfast/lock/sqlite, or memory() of ' +
   "@holdfast/lock/memory";
 
+const MYSQL_POOL = "a pool of MySQL or MariaDB. Pass mysql(pool) of @holdfast/lock/mysql";
+
+/** Objects by the methods that they have or (`!`) lack, and what to pass in their place. The first match counts. */
+const MISTAKES: readonly (readonly [methods: string, words: string])[] = [
+  ["then", "a Promise. Await it first"],
+  ["evalsha eval !duplicate !on", "a client of @upstash/redis. Pass upstash({ url, token }) of @holdfast/lock/upstash"],
+  ["prepare exec", 'an SQLite database. Pass sqlite("locks.db") of @holdfast/lock/sqlite'],
+  ["query releaseConnection", MYSQL_POOL],
+  ["query activeConnections", MYSQL_POOL],
+  ["getData setData mkdirp", "a client of ZooKeeper. Pass zookeeper(client) of @holdfast/lock/zookeeper"],
+  ["read write", "a backend. Pass cas(backend) of @holdfast/lock/cas"],
+  ["namespace lease", "a client of etcd. Pass etcd({ endpoints }) of @holdfast/lock/etcd"],
+  ["atomic watch", "a Deno.Kv. Pass denoKv(kv) of @holdfast/lock/deno-kv"],
+  ["idFromName get", "a namespace of Durable Objects. Pass durableObject(namespace) of @holdfast/lock/durable-object"],
+  [STORE.join(" "), "a Store. Pass it alone, or several as redlock([…]) of @holdfast/lock/redlock"],
+  ["query !getConnection", "a client of PostgreSQL. Pass postgres(pool) of @holdfast/lock/postgres"],
+];
+
+/** What to pass in place of a text. The first match counts. */
+const TEXTS: readonly (readonly [text: RegExp, advice: string])[] = [
+  [/^(rediss?|valkeys?|unix):/i, "Pass new Redis(url) of ioredis"],
+  [/^postgres(ql)?:/i, "Pass a store for it: postgres(pool) of @holdfast/lock/postgres"],
+  [/^etcds?:/i, 'Pass a store for it: etcd({ endpoints: ["http://127.0.0.1:2379"] }) of @holdfast/lock/etcd'],
+  [/^(file:|\.{0,2}\/)|\.(db|sqlite3?)$|^:memory:$/i, "Pass a store for it: sqlite(path) of @holdfast/lock/sqlite"],
+  [/^/, `The store comes before the name. ${EXAMPLES}`],
+];
+
 /** Throws a `TypeError` unless a value is a store, a client, or an array of clients. */
 export function checkTarget(target: unknown): void {
   for (const [place, client] of Array.isArray(target) ? target.entries() : []) {
@@ -24,32 +51,11 @@ export function describeMistake(value: unknown): string {
   }
   if (typeof value !== "object") return `${show(value)}. ${EXAMPLES}`;
   if (value instanceof URL) return `the URL ${withoutSecrets(value.href)}. ${forText(value.href)}`;
-  const has = (...methods: string[]) => hasMethods(value, methods);
-  if (has("then")) return "a Promise. Await it first";
-  if (has("evalsha", "eval") && !has("duplicate") && !has("on")) {
-    return "a client of @upstash/redis. Pass upstash({ url, token }) of @holdfast/lock/upstash";
-  }
-  if (has("prepare", "exec")) return 'an SQLite database. Pass sqlite("locks.db") of @holdfast/lock/sqlite';
-  if (has("query", "releaseConnection") || has("query", "activeConnections")) {
-    return "a pool of MySQL or MariaDB. Pass mysql(pool) of @holdfast/lock/mysql";
-  }
-  if (has("getData", "setData", "mkdirp")) {
-    return "a client of ZooKeeper. Pass zookeeper(client) of @holdfast/lock/zookeeper";
-  }
-  if (has("read", "write")) {
-    return "a backend. Pass cas(backend) of @holdfast/lock/cas";
-  }
-  if (has("namespace", "lease")) {
-    return "a client of etcd. Pass etcd({ endpoints }) of @holdfast/lock/etcd";
-  }
-  if (has("atomic", "watch")) return "a Deno.Kv. Pass denoKv(kv) of @holdfast/lock/deno-kv";
-  if (has("idFromName", "get")) {
-    return "a namespace of Durable Objects. Pass durableObject(namespace) of @holdfast/lock/durable-object";
-  }
-  if (has(...STORE)) return "a Store. Pass it alone, or several as redlock([…]) of @holdfast/lock/redlock";
-  if (has("query") && !has("getConnection")) {
-    return "a client of PostgreSQL. Pass postgres(pool) of @holdfast/lock/postgres";
-  }
+  const has = (method: string) => hasMethods(value, [method]);
+  const mistake = MISTAKES.find(([methods]) =>
+    methods.split(" ").every((method) => method.startsWith("!") ? !has(method.slice(1)) : has(method))
+  );
+  if (mistake !== undefined) return mistake[1];
   for (const [known, methods] of [["Store", STORE] as const, ...CLIENTS]) {
     const missing = methods.filter((method) => !has(method));
     // Many objects have one of the methods.
@@ -63,17 +69,7 @@ export function describeMistake(value: unknown): string {
 }
 
 function forText(text: string): string {
-  if (/^(rediss?|valkeys?|unix):/i.test(text)) return "Pass new Redis(url) of ioredis";
-  if (/^postgres(ql)?:/i.test(text)) {
-    return "Pass a store for it: postgres(pool) of @holdfast/lock/postgres";
-  }
-  if (/^etcds?:/i.test(text)) {
-    return 'Pass a store for it: etcd({ endpoints: ["http://127.0.0.1:2379"] }) of @holdfast/lock/etcd';
-  }
-  if (/^(file:|\.{0,2}\/)|\.(db|sqlite3?)$|^:memory:$/i.test(text)) {
-    return "Pass a store for it: sqlite(path) of @holdfast/lock/sqlite";
-  }
-  return `The store comes before the name. ${EXAMPLES}`;
+  return TEXTS.find(([like]) => like.test(text))![1];
 }
 
 function forFunction({ name, prototype }: { readonly name: string; readonly prototype?: unknown }): string {

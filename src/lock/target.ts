@@ -15,11 +15,8 @@ export type LockTarget = Store | RedisClient | readonly RedisClient[];
  */
 const stores = new WeakMap<RedisClient | Store, Store>();
 
-/** The parts of a store: clients, in their order, and the prefix of its keys unless it is the default. */
-type StoreParts = readonly (RedisClient | string)[];
-
-/** The stores with several parts, by their first client. */
-const quorums = new WeakMap<object, (readonly [StoreParts, Store])[]>();
+/** The stores of several clients, by the first of them. */
+const quorums = new WeakMap<RedisClient, (readonly [clients: readonly RedisClient[], store: Store])[]>();
 
 /**
  * Returns the store that a target stands for. Only here the core refers to stores: it loads them with the first client,
@@ -57,25 +54,20 @@ function known(target: RedisClient | Store, make: () => Store): Store {
   return store;
 }
 
-function knownQuorum(parts: StoreParts): Store | undefined {
-  const known = quorums.get(parts[0] as RedisClient) ?? [];
-  return known.find(([each]) => each.length === parts.length && each.every((part, i) => part === parts[i]))?.[1];
-}
-
-/** Returns the store with these parts, and makes it if there is none. The array must not change later. */
-function storeOfParts(parts: StoreParts, make: () => Store): Store {
-  const known = knownQuorum(parts);
-  if (known !== undefined) return known;
-  const store = make();
-  const first = parts[0] as RedisClient;
-  quorums.set(first, [[parts, store], ...quorums.get(first) ?? []]);
-  return store;
+function knownQuorum(clients: readonly RedisClient[]): Store | undefined {
+  const known = quorums.get(clients[0]!) ?? [];
+  return known.find(([each]) => each.length === clients.length && each.every((one, i) => one === clients[i]))?.[1];
 }
 
 async function makeQuorum(clients: readonly RedisClient[]): Promise<Store> {
   if (!clients.every(looksLikeClient)) await refuse(clients);
   const { redlock } = await import("../redlock/mod.ts");
-  return storeOfParts(clients, () => redlock(clients));
+  // Another call may have made it meanwhile.
+  const known = knownQuorum(clients);
+  if (known !== undefined) return known;
+  const store = redlock(clients);
+  quorums.set(clients[0]!, [[clients, store], ...quorums.get(clients[0]!) ?? []]);
+  return store;
 }
 
 /** Rejects with the reason why a value is no target. The code that describes the value is loaded only then. */

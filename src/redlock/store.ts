@@ -210,13 +210,7 @@ export class RedlockStore implements Store {
     this.#rounds.keep(claim, round, this.#clock.now());
     const options = { enqueue, maxClockSkew: this.#settings.maxClockSkew };
     const attempt = new QuorumAttempt(this.#nodes, round, claim, options, this.#highest, this.#clock, this.#random);
-    round.beginAttempt();
-    let outcome: QuorumOutcome;
-    try {
-      outcome = await attempt.run(contended);
-    } finally {
-      round.endAttempt();
-    }
+    const outcome = await round.during(attempt.run(contended));
     return this.#conclude(claim, round, attempt.coordinator, enqueue, outcome);
   }
 

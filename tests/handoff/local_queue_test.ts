@@ -5,7 +5,7 @@ import { claimOf } from "../support/claims.ts";
 
 Deno.test("LocalQueue.polls() is true for one handle, and sleepers() names the others", () => {
   const now = { monotonic: 1_000, wall: 1_000 };
-  const queue = new LocalQueue({ keeps: false });
+  const queue = new LocalQueue({ keeps: false, long: false, direct: undefined });
   const handles = (["shared", "shared", "own", "shared"] as const).map((place) => {
     const handle = new Handle(claimOf("a"), now);
     handle.state = "queued";
@@ -19,7 +19,7 @@ Deno.test("LocalQueue.polls() is true for one handle, and sleepers() names the o
 
 Deno.test("LocalQueue.sleepers() names 1,000 at most", () => {
   const now = { monotonic: 1_000, wall: 1_000 };
-  const queue = new LocalQueue({ keeps: false });
+  const queue = new LocalQueue({ keeps: false, long: false, direct: undefined });
   const handles = Array.from({ length: 1_010 }, () => {
     const handle = new Handle(claimOf("a"), now);
     handle.state = "queued";
@@ -31,7 +31,7 @@ Deno.test("LocalQueue.sleepers() names 1,000 at most", () => {
 });
 
 Deno.test("LocalQueue.asks() is true for one sleeper, and after ten minutes for another", () => {
-  const queue = new LocalQueue({ keeps: false });
+  const queue = new LocalQueue({ keeps: false, long: false, direct: undefined });
   const at = (ms: number) => ({ monotonic: ms, wall: ms });
   const [first, second] = [600_500, 1_000].map((asked) => {
     const handle = new Handle(claimOf("a"), at(asked));

@@ -72,6 +72,17 @@ export function pageOf(
   return { names: page, cursor: page.length < rest.length ? page.at(-1) : undefined };
 }
 
+/** Returns entries by the names of their locks, in their order. */
+export function byName<E extends Entry>(entries: readonly E[]): Map<string, E[]> {
+  const names = new Map<string, E[]>();
+  for (const entry of entries) {
+    const others = names.get(entry.name);
+    if (others === undefined) names.set(entry.name, [entry]);
+    else others.push(entry);
+  }
+  return names;
+}
+
 /**
  * Returns the waiters with their ranks; the waiters of each name are given in the order in which they will be served.
  */

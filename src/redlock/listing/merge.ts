@@ -1,4 +1,4 @@
-import { withRanks } from "../../internal/listing/query_options.ts";
+import { byName, withRanks } from "../../internal/listing/query_options.ts";
 import type { Entry, HolderEntry, Snapshot } from "../../contract/store.ts";
 import { coordinators } from "../attempt/coordinators.ts";
 import { ownerOf } from "../attempt/round_id.ts";
@@ -79,16 +79,6 @@ function waiters(snapshots: readonly (Snapshot | undefined)[], isHolder: (entry:
       return [withOwner(entry)];
     })
   );
-}
-
-function byName(entries: readonly Entry[]): Map<string, Entry[]> {
-  const names = new Map<string, Entry[]>();
-  for (const entry of entries) {
-    const others = names.get(entry.name);
-    if (others === undefined) names.set(entry.name, [entry]);
-    else others.push(entry);
-  }
-  return names;
 }
 
 /** Returns an entry with the owner in place of the id of its round. */

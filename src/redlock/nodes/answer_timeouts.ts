@@ -6,12 +6,6 @@ const SLICE_MS = 5;
 /** The lateness of a timer, in milliseconds, from which it proves nothing: answers may lie unread behind it. */
 const LATE_MS = 5;
 
-interface SharedDeadline {
-  /** When the deadline is reached, in counted milliseconds. */
-  readonly due: number;
-  readonly run: () => void;
-}
-
 /**
  * Time-outs for the answers of nodes. Their time runs only while answers can be read: an event loop that was busy for a
  * second proves nothing about the nodes. So the time is counted in slices of a few milliseconds. Each slice is at least
@@ -20,7 +14,8 @@ interface SharedDeadline {
  */
 export class AnswerTimeouts {
   readonly #clock: Clock;
-  readonly #deadlines = new Set<SharedDeadline>();
+  /** The deadlines, each with the time when it is reached, in counted milliseconds. */
+  readonly #deadlines = new Set<{ readonly due: number; readonly run: () => void }>();
   #timer: Timer | undefined;
   /** The time that was counted up to `#since`, in milliseconds. */
   #counted = 0;

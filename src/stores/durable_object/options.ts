@@ -24,21 +24,16 @@ export interface DurableObjectOptions {
   observer?: Observer | undefined;
 }
 
-/** The options of a store, checked and complete. */
-export interface DurableObjectSettings {
-  readonly observer: Observer | undefined;
-}
-
-/** Checks the binding and the options, and completes the options. */
+/** Checks the binding and the options, and returns the observer. */
 export function checkDurableObjectOptions(
   namespace: LockNamespace,
   options: DurableObjectOptions,
-): DurableObjectSettings {
+): Observer | undefined {
   if (typeof namespace?.idFromName !== "function" || typeof namespace.get !== "function") {
     const hint = namespace === undefined ? ". Is it in durable_objects of the Worker's configuration?" : "";
     throw new TypeError(`namespace must be the binding of a class of Durable Objects: got ${show(namespace)}${hint}`);
   }
   const { observer } = checkKeys(options, ["observer"]);
   checkObserver(observer);
-  return { observer };
+  return observer;
 }

@@ -42,7 +42,7 @@ import { formatRequest, HOLD_MS, type ObjectRequest } from "./request.ts";
  * @throws {TypeError} when `namespace` is no binding, or an option is unknown or of the wrong kind
  */
 export function durableObject(namespace: LockNamespace, options: DurableObjectOptions = {}): Store {
-  const { observer } = checkDurableObjectOptions(namespace, options);
+  const observer = checkDurableObjectOptions(namespace, options);
   const clock = new SystemClock();
   const store = new DurableObjectStore(namespace, observer, clock);
   // Not of the binding: stores that were made in other requests must not be called in this one.

@@ -7,14 +7,9 @@ export interface MemoryOptions {
   observer?: Observer | undefined;
 }
 
-/** The options of a store, checked and complete. */
-export interface MemorySettings {
-  readonly observer: Observer | undefined;
-}
-
-/** Checks the options, and completes them. */
-export function checkMemoryOptions(options: MemoryOptions): MemorySettings {
+/** Checks the options, and returns the observer. */
+export function checkMemoryOptions(options: MemoryOptions): Observer | undefined {
   const { observer } = checkKeys(options, ["observer"]);
   checkObserver(observer);
-  return { observer };
+  return observer;
 }

@@ -52,7 +52,7 @@ export interface InMemoryStore extends Store {
  * @throws {TypeError} when an option is unknown or of the wrong kind
  */
 export function memory(options: MemoryOptions = {}): InMemoryStore {
-  const { observer } = checkMemoryOptions(options);
+  const observer = checkMemoryOptions(options);
   const clock = new SystemClock();
   const store = new MemoryStore(observer, clock);
   return new HandoffStore(store, clock, undefined, new HandoffPlace(store)) as Store as InMemoryStore;

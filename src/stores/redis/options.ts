@@ -54,10 +54,7 @@ export interface RedisSettings {
 }
 
 /** The option `replicas`, checked and complete. */
-export interface ReplicasSettings {
-  readonly min: number;
-  readonly timeout: number;
-}
+export type ReplicasSettings = Readonly<Required<ReplicasOptions>> & { readonly timeout: number };
 
 /** The longest time that replicas may take, unless the option says otherwise, in milliseconds. */
 const REPLICAS_TIMEOUT_MS = 500;

@@ -7,13 +7,8 @@ export interface SqliteOptions {
   observer?: Observer | undefined;
 }
 
-/** The options of a store, checked and complete. */
-export interface SqliteSettings {
-  readonly observer: Observer | undefined;
-}
-
-/** Checks the path and the options, and completes the options. */
-export function checkSqliteOptions(path: string, options: SqliteOptions): SqliteSettings {
+/** Checks the path and the options, and returns the observer. */
+export function checkSqliteOptions(path: string, options: SqliteOptions): Observer | undefined {
   if (typeof path !== "string" || path === "") {
     throw new TypeError(`path must be a string that is not empty: got ${show(path)}`);
   }
@@ -22,5 +17,5 @@ export function checkSqliteOptions(path: string, options: SqliteOptions): Sqlite
   }
   const { observer } = checkKeys(options, ["observer"]);
   checkObserver(observer);
-  return { observer };
+  return observer;
 }

@@ -80,7 +80,7 @@ export interface SqliteStore extends Store, Disposable {
  * @throws {StoreError} when this runtime has no `node:sqlite`, or the file cannot be opened
  */
 export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
-  const { observer } = checkSqliteOptions(path, options);
+  const observer = checkSqliteOptions(path, options);
   const clock = new SystemClock();
   return new HandedOn(new FileStore(path, observer, clock), clock);
 }
@@ -118,8 +118,6 @@ export class FileStore implements SqliteStore {
   readonly #poller: Poller;
   readonly #revocations: RevocationPoll;
   readonly #sweeper = new Sweeper();
-  /** The functions that are called when the file is closed. */
-  readonly #closed = new Set<() => void>();
 
   constructor(path: string, observer: Observer | undefined, clock: Clock) {
     this.observer = observer;
@@ -213,12 +211,10 @@ export class FileStore implements SqliteStore {
     this.#file.close((run) => this.#heartbeats.deleteClient(run));
     // The waiters ask again, and find the file closed.
     this.#poller.close();
-    for (const run of this.#closed) run();
   }
 
   onClosed(run: () => void): () => void {
-    this.#closed.add(run);
-    return () => this.#closed.delete(run);
+    return this.#file.onClosed(run);
   }
 
   [Symbol.dispose](): void {

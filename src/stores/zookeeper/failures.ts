@@ -8,10 +8,10 @@ export const CONNECTION_LOSS = -4;
 export const AUTH_FAILED = -115;
 
 /** Codes of other errors. */
-const NO_NODE = -101;
+export const NO_NODE = -101;
 const NO_AUTH = -102;
 const BAD_VERSION = -103;
-const NODE_EXISTS = -110;
+export const NODE_EXISTS = -110;
 const INVALID_ACL = -114;
 
 /** An error with the code of ZooKeeper. */

@@ -1,4 +1,4 @@
-import { codeOf, ZookeeperFault } from "./failures.ts";
+import { codeOf, NO_NODE, NODE_EXISTS, ZookeeperFault } from "./failures.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
 import type { ZookeeperAcl, ZookeeperDone, ZookeeperRequests, ZookeeperStat, ZookeeperTransaction } from "./options.ts";
 import type { SentWatch } from "./sent_watches.ts";
@@ -16,10 +16,8 @@ const MULTI = 14;
 /** The code of a part of a transaction that was not executed. */
 const FAILED = -1;
 
-/** Codes of errors. */
+/** The code of a part that has failed because of another part. */
 const INCONSISTENT = -2;
-const NO_NODE = -101;
-const NODE_EXISTS = -110;
 
 /** The permissions of a node for everybody: all. */
 const OPEN: ZookeeperAcl[] = [{ permission: 31, id: { scheme: "world", id: "anyone" } }];
@@ -152,7 +150,6 @@ function faultOfParts(answer: JuteReader): ZookeeperFault | undefined {
     if (type === CREATE) answer.text();
     if (type !== FAILED) continue;
     const code = answer.int();
-    // The others have failed because of that one.
     if (code !== 0 && code !== INCONSISTENT) fault ??= new ZookeeperFault(code, "a transaction");
   }
 }

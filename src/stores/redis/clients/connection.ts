@@ -13,7 +13,7 @@ export interface ConnectionListener {
 
 /** The connection of a client: how often it was cut, and why it is down. The file of the client reports to it. */
 export class Connection {
-  readonly #listeners: ConnectionListener[] = [];
+  readonly #listeners = new Set<Partial<ConnectionListener>>();
   #cuts = 0;
   #error: Error | undefined;
   #detail: Error | undefined;
@@ -30,8 +30,10 @@ export class Connection {
     return this.#error;
   }
 
-  listen(listener: ConnectionListener): void {
-    this.#listeners.push(listener);
+  /** Calls a listener from now on. Returns a function that ends this. */
+  listen(listener: Partial<ConnectionListener>): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Drops the last error: the server has answered. A Cluster client has no event for a node that is back. */
@@ -69,18 +71,18 @@ export class Connection {
   /** Reports that commands are sent. */
   ready(): void {
     this.answered();
-    for (const listener of this.#listeners) listener.ready();
+    for (const { ready } of this.#listeners) ready?.();
   }
 
   /** Reports that the client was cut off; it has failed unless it was closed by its user. */
   down(isFault = true): void {
     if (isFault) this.#error ??= new Error("the server has closed the connection");
-    for (const listener of this.#listeners) listener.down();
+    for (const { down } of this.#listeners) down?.();
   }
 
   /** Reports that the client was closed for good. */
   closed(): void {
-    for (const listener of this.#listeners) listener.closed();
+    for (const { closed } of this.#listeners) closed?.();
   }
 }
 

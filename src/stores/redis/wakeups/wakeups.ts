@@ -31,8 +31,6 @@ export class Wakeups {
   readonly #waiters: Waiters;
   readonly #revocations = new Revocations();
   readonly #subscription: Subscription;
-  /** The functions that are called when the client is closed. */
-  readonly #closed = new Set<() => void>();
   /** The number of cuts of the client at the last wake-up of its waiters for a cut. */
   #cutsSeen = 0;
 
@@ -54,14 +52,8 @@ export class Wakeups {
         else this.#revocations.receive(message);
       },
     }, clock);
-    port.connection.listen({
-      ready() {},
-      down() {},
-      closed: () => {
-        this.#waiters.wakeAll(); // They ask again, and learn that the client is closed.
-        for (const run of this.#closed) run();
-      },
-    });
+    // They ask again, and learn that the client is closed.
+    port.connection.listen({ closed: () => this.#waiters.wakeAll() });
   }
 
   static of(client: RedisClient): Wakeups {
@@ -122,8 +114,7 @@ export class Wakeups {
 
   /** Calls a function when the client is closed for good. Returns a function that cancels this. */
   onClosed(run: () => void): () => void {
-    this.#closed.add(run);
-    return () => this.#closed.delete(run);
+    return this.port.connection.listen({ closed: run });
   }
 
   /** Removes a handle that has stopped waiting. */

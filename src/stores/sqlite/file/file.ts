@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../../contract/errors.ts";
 import { type Clock, type Instant, monotonicMs } from "../../../time/clock.ts";
 import { show } from "../../../internal/validation.ts";
+import { Closable } from "../../../internal/closable.ts";
 import { reason } from "../../../internal/reason.ts";
 import { BusyTime } from "./busy_time.ts";
 import { isBusy, storeError } from "./errors.ts";
@@ -38,7 +39,7 @@ interface Task {
  * An open file. All writes of a process take their turns here, in the order in which they came: only one of them
  * contends with other processes, and writes that wait together share a transaction.
  */
-export class LockFile {
+export class LockFile extends Closable {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #database: DatabaseSync;
@@ -46,8 +47,6 @@ export class LockFile {
   readonly #busyTime: BusyTime;
   readonly #load = new WriteLoad();
   #statements: Statements | undefined;
-  // Not the database's isOpen: Node has that since 22.15 only.
-  #closed = false;
   readonly #tasks: Task[] = [];
   #draining = false;
   /** How many of the first tasks get transactions of their own, because they shared a failed transaction. */
@@ -55,25 +54,22 @@ export class LockFile {
 
   /** Opens the file, and creates it if it does not exist. */
   constructor(path: string, clock: Clock) {
+    super();
     this.#path = path;
     this.#clock = clock;
     this.#database = open(path);
     this.#busyTime = new BusyTime(clock.now());
   }
 
-  get closed(): boolean {
-    return this.#closed;
-  }
-
   /** Closes the file after a last write, which is skipped if the file is busy. */
   close(last: Work<void>): void {
-    if (this.#closed) return;
+    if (this.closed) return;
     try {
       if (this.#statements !== undefined) this.#transact((run) => last(run, this.#clock.now().wall));
     } catch {
       // Busy, or broken: other clients delete what a dead client leaves.
     }
-    this.#closed = true;
+    this.foundClosed();
     this.#statements = undefined;
     this.#database.close();
     this.#closing.abort("closed");
@@ -189,7 +185,8 @@ export class LockFile {
   }
 
   #prepared(): Statements {
-    if (this.#closed) throw this.#closedError();
+    // Not the database's isOpen: Node has that since 22.15 only.
+    if (this.closed) throw this.#closedError();
     return this.#statements ??= this.#prepare();
   }
 
