@@ -70,10 +70,7 @@ export class LockDocument extends LockRecord<DocumentHolder, DocumentWaiter> {
     return this.holders.size === 0 && this.queue.length === 0;
   }
 
-  /**
-   * Makes the claim's handle a holder, or prolongs its lease. A lease that ends later is kept, as its holder trusts it
-   * already.
-   */
+  /** Makes the claim's handle a holder, or prolongs its lease. Keeps a lease that ends later: its holder trusts it. */
   grant(claim: Claim, fence: bigint, now: number, run: readonly DocumentWaiter[]): DocumentHolder {
     const { lease, renewal = 0 } = claim;
     const handle = handleOf(claim);

@@ -32,10 +32,7 @@ export interface DocumentChange<T> {
   readonly passes?: boolean;
   /** Whether it writes again at once after a refused write, given the present document. Others then let it pass. */
   readonly isUrgent: (document: LockDocument) => boolean;
-  /**
-   * Returns the answer for a call that may try again after others have written first for long; without it the call
-   * fails.
-   */
+  /** Returns the answer for a call that may try again when others write first for long; without it the call fails. */
   readonly whenOutpaced?: (() => T) | undefined;
   readonly apply: (document: LockDocument, moment: Moment) => Effect<T>;
 }
@@ -209,10 +206,7 @@ export function settle({ effects, document }: Plan): void {
   for (const [call, effect] of effects) settleCall(call, effect, document);
 }
 
-/**
- * Answers the calls whose refused write is in the document: the network has executed it and then repeated it, unseen.
- * Returns the other calls.
- */
+/** Answers the calls whose refused write is in the document: the network has repeated it. Returns the others. */
 export function settleWritten(calls: readonly PendingCall[], { writes }: LockDocument): readonly PendingCall[] {
   return calls.filter((call) => {
     const write = call.sent.find(({ id }) => writes.includes(id));

@@ -147,10 +147,7 @@ export class Seen {
     return known === undefined ? 0 : known.ms + leastElapsed(this.#trip.receivedAt, now);
   }
 
-  /**
-   * Returns how old a lease or a turn may be, in milliseconds; 0 if it was never seen, because it is only being
-   * written.
-   */
+  /** Returns how old a lease or a turn may be, in milliseconds; 0 if it was never seen: it is being written. */
   ageAtMost(period: Period, now: Instant): number {
     const known = this.#known(period);
     return known === undefined ? 0 : known.ageThen + elapsed(known.firstSeen, now);
@@ -162,10 +159,7 @@ export class Seen {
   }
 }
 
-/**
- * Returns the milliseconds from one moment to another: the *smaller* difference of the two clocks, and 0 if one was set
- * back.
- */
+/** Returns the milliseconds between two moments: the *smaller* difference of the clocks, 0 if one was set back. */
 function leastElapsed(from: Instant, to: Instant): number {
   return Math.max(0, Math.min(to.monotonic - from.monotonic, to.wall - from.wall));
 }

@@ -265,10 +265,7 @@ export class CasStore implements Store {
   }
 }
 
-/**
- * Reads a document of a listing; returns none if it is no document of this version, so that it does not hide the
- * others.
- */
+/** Reads a document of a listing; returns none if it is none of this version, so that it hides no others. */
 function listedDocuments({ key, value, time }: ListedDocuments["documents"][number]): ListedDocument[] {
   try {
     return [[parseDocument(key, value), time]];

@@ -23,10 +23,7 @@ const EACH_MS = 10;
 /** The shortest time between two reads, and between two waiters when a lease or a turn is over, in milliseconds. */
 const LEAST_MS = 20;
 
-/**
- * After how many failed watches in a row, while the store answers, the process is warned: connections that are cut now
- * and then fail a few watches.
- */
+/** After how many failed watches in a row the process is warned: connections that are cut now and then fail a few. */
 const UNWATCHED = 10;
 
 /**

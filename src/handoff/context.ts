@@ -4,10 +4,7 @@ import type { Claim, Meta, Store } from "../contract/store.ts";
 
 /** How long a process hands a lock on, and keeps it, in milliseconds. */
 export interface HandoffSettings {
-  /**
-   * For how long after a grant it hands the lock on to its own handles ahead of others; 0: only to the members of a
-   * run.
-   */
+  /** For how long after a grant it hands the lock on ahead of others; 0: only to the members of a run. */
   readonly keep: number;
   /** For how long it keeps a lock that no handle holds. */
   readonly linger: number;
@@ -33,10 +30,7 @@ export interface HandoffContext {
   readonly group: string;
   /** Whether callers have the store itself, and may revoke the lock through it: then the store is asked. */
   readonly watches: boolean;
-  /**
-   * The handles whose places in the store's queue are being given back, by their ids. Until then they must not attempt
-   * again.
-   */
+  /** The handles whose places in the store's queue are being given back: until then they must not attempt again. */
   readonly leaving: ShortLivedMap<string, Promise<void>>;
   /** Tracks a request in the background, which does not reject. */
   track(request: Promise<unknown>): void;

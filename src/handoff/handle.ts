@@ -10,10 +10,7 @@ const OVERDUE_MS = 3_000;
 /** A waiter that neither attempted nor listened for this many milliseconds has no caller: it is passed over. */
 const SILENT_MS = 3_000;
 
-/**
- * How soon a caller acts after an attempt at the latest, in milliseconds: it attempts again if there was no answer for
- * 10 s.
- */
+/** How soon a caller acts after an attempt, in milliseconds: it attempts again if there was no answer for 10 s. */
 const UNHEARD_MS = 12_000;
 
 /**
@@ -93,10 +90,7 @@ export class Handle {
     return woken;
   }
 
-  /**
-   * Records that its caller pauses after a fault. The pause uses up a wake-up of the store: the handle then asks by
-   * itself.
-   */
+  /** Records that its caller pauses after a fault, which uses up a wake-up: the handle then asks by itself. */
   pauses(): void {
     this.state = "idle";
     if (this.place !== "none") this.place = "own";

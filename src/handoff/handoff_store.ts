@@ -156,10 +156,7 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     return this.target.release(claim);
   }
 
-  /**
-   * Drops a handle that leaves the lock to its lease. If it holds the lock under a grant, the grant ends with the
-   * lease.
-   */
+  /** Drops a handle that leaves the lock to its lease. A grant under which it holds the lock ends with the lease. */
   forget(claim: Claim): void {
     if (this.#names.get(claim.name) === handleOf(claim)) this.#names.delete(claim.name);
     this.target.forget?.(claim);

@@ -8,10 +8,7 @@ const SHORTEN_AFTER_MS = 1;
 /** How much longer than the linger time the process keeps the lease in the store, in milliseconds. */
 const RESERVE_MS = 250;
 
-/**
- * The largest number of microtasks until a handle that acquires the lock again right after its release has asked for
- * it.
- */
+/** How many microtasks a handle that acquires the lock again right after its release takes at most to ask for it. */
 const AT_ONCE = 100;
 
 /**

@@ -118,10 +118,7 @@ export class LocalGrants {
     return true;
   }
 
-  /**
-   * Hands on a grant that no handle holds, or ends it. Then resolves once the store has answered the release, or has
-   * failed to.
-   */
+  /** Hands on a grant that no handle holds, or ends it; then resolves once the release was answered, or has failed. */
   handOnOrEnd(grant: Grant): Promise<void> {
     return this.handOn(grant) ? Promise.resolve() : this.end(grant, "unclaimed");
   }
@@ -248,10 +245,7 @@ export class LocalGrants {
     if (ms < Infinity) this.#timer = clock.timer(Math.max(1, ms), () => this.#check(), now, ms);
   }
 
-  /**
-   * Finds the states that no attempt ends: a lease is over, a section or a wait is long, the next handle does not
-   * attempt.
-   */
+  /** Finds the states that no attempt ends: a lease is over, a section is long, the next handle does not attempt. */
   #check(): void {
     this.#timer = undefined;
     const { clock, settings: { keep } } = this.#context;

@@ -16,10 +16,7 @@ export class LocalQueue extends ShortLivedMap<string, Handle> {
   long: boolean;
   /** How long the last answer of the store took, in milliseconds. */
   tripMs = 0;
-  /**
-   * The id of the handle that came before all others and went to the store directly. It may hold the lock or wait for
-   * it.
-   */
+  /** The id of the handle that came first and went to the store directly. It may hold the lock or wait for it. */
   direct: string | undefined;
   /** Whether the handles no longer share anything. */
   closed = false;
@@ -111,10 +108,7 @@ export class LocalQueue extends ShortLivedMap<string, Handle> {
     for (const handle of this.values()) handle.wake("store");
   }
 
-  /**
-   * Returns whether a handle that attempts should ask the store, given the origin of its wake-up and the grant that is
-   * handed on.
-   */
+  /** Returns whether a handle that attempts should ask the store, by its wake-up and the grant that is handed on. */
   asks(handle: Handle, now: Instant, woken: "here" | "store" | undefined, grant: Grant | undefined): boolean {
     // The store has a place for it. It asks when the store wakes it, or it would lose the place.
     if (handle.place !== "none" && woken === "store") return true;

@@ -71,10 +71,7 @@ export class LocalReleases {
     return Promise.all([released, passed]).then(([released]) => released);
   }
 
-  /**
-   * Gives the place of a handle in the store's queue to the next local handle, unless it has a place. Returns whether
-   * it did.
-   */
+  /** Gives a handle's place in the store's queue to the next local handle without one. Returns whether it did. */
   #succeed({ claim }: Handle): boolean {
     const { store, track } = this.#context;
     if (!this.#queue.keeps || this.#grants.current !== undefined || store.succeed === undefined) return false;

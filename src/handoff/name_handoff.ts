@@ -8,10 +8,7 @@ import { LocalQueue } from "./local_queue.ts";
 import { LocalReleases } from "./local_releases.ts";
 import type { HandoffContext } from "./context.ts";
 
-/**
- * The memory of an unused name: the id of its direct handle if it has shown no sign since, and whether sections are
- * long.
- */
+/** The memory of an unused name: its direct handle, if that shows no sign, and whether sections are long. */
 type Unused = (direct: string | undefined, long: boolean) => void;
 
 /**

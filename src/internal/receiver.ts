@@ -9,10 +9,7 @@ export function checkReceiver(isStore: boolean): void {
   );
 }
 
-/**
- * Throws if a client fails in a method that sends nothing: a `Proxy` that calls the methods on itself would fail in
- * each request.
- */
+/** Throws if a client fails in a method that sends nothing: a `Proxy` with unbound methods fails in each request. */
 export function checkClientReceiver(wanted: string, probe: () => unknown): void {
   try {
     probe();

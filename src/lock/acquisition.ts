@@ -226,10 +226,7 @@ class Acquisition {
   }
 }
 
-/**
- * Returns why a call whose wait is over gives up, with the error to throw. The reason of a signal may be an error of
- * any kind.
- */
+/** Returns why a call whose wait is over gives up. The reason of a signal may be an error of any kind. */
 function endOf({ endedBy }: WaitScope, error: unknown): GaveUpReason {
   if (endedBy === "signal") return "aborted";
   return error instanceof LockTimeoutError ? "timeout" : "store";

@@ -234,10 +234,7 @@ export class Lease implements HeldLease {
     return outcome;
   }
 
-  /**
-   * Ends the lease if its deadline has passed. After a pause of the process, callers find this out before any timer has
-   * run.
-   */
+  /** Ends the lease if its deadline has passed: after a pause of the process, callers come before any timer. */
   #loseIfOver(now?: Instant): void {
     if (this.#state !== HELD || this.#deadline.left(now ?? this.#clock.now()) > 0) return;
     const why = `its lease of ${this.claim.lease} ms ended before it was renewed${connectionWords(this.#store)}`;
@@ -275,10 +272,7 @@ export class Lease implements HeldLease {
     return await unlessAborted(promise, this.#untilEnd()).catch(() => undefined);
   }
 
-  /**
-   * Asks to be notified when the lock is revoked. Only for a holder that reads its signal: the notification takes a
-   * connection.
-   */
+  /** Asks to be notified of a revocation. Only for a holder that reads its signal: this takes a connection. */
   #watchRevocation(): void {
     const ended = this.#untilEnd();
     // If the store fails here, the next renewal finds out.

@@ -36,10 +36,7 @@ const MAX_NODES = 9;
 /** The longest time between two attempts of a waiter, in milliseconds: its coordinator may have died. */
 const POLL_MS = 1_000;
 
-/**
- * The longest pause after a round that no handle has won, in milliseconds; the pause doubles with each further such
- * round.
- */
+/** The longest pause after a round that no handle has won, in milliseconds; it doubles with each further round. */
 const SPLIT_PAUSE_MS = 25;
 
 /**
@@ -114,10 +111,7 @@ function grantOf({ start, end }: FenceBlock): Granted {
   return { granted: true, fence: start, fences: Number(end - start) + 1 };
 }
 
-/**
- * Returns the node for a client or a store, without its handoff wrapper: a quorum hands nothing on, so its nodes must
- * not either.
- */
+/** Returns the node of a client or store, without its handoff wrapper: the nodes of a quorum hand nothing on. */
 function nodeOf(given: Store | RedisClient): QuorumNode {
   if (isNode(given)) return given;
   const node = given instanceof HandoffStore && !given.keeps
@@ -183,10 +177,7 @@ export class RedlockStore implements Store {
     return list.filter((node) => node.closed).length > list.length - needed;
   }
 
-  /**
-   * Makes an attempt. A handle has only one in flight: two would share its round, and the first to fail would release
-   * it for both.
-   */
+  /** Makes an attempt. A handle has one in flight: two would share its round, and one could release it for both. */
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const { owner } = claim;
     const sentAt = this.#clock.now();

@@ -55,10 +55,7 @@ export class WaitScope {
     return this.#reached !== undefined;
   }
 
-  /**
-   * The reason why the wait ended: its signal, or its own time or the time of the wait around it. `undefined` while it
-   * goes on.
-   */
+  /** Why the wait ended: its signal, or the time, its own or of the wait around it. `undefined` while it goes on. */
   get endedBy(): "signal" | "time" | undefined {
     return this.#reached;
   }
@@ -150,10 +147,7 @@ export class WaitScope {
   }
 }
 
-/**
- * Settles like the promise, or rejects with the signal's reason once the signal aborts. A later outcome of the promise
- * is ignored.
- */
+/** Settles like the promise, or rejects with the signal's reason once that aborts. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = () => {};
   const aborted = new Promise<never>((_, reject) => stop = () => reject(signal.reason));

@@ -70,10 +70,7 @@ function stateOf(store: Store): StoreState {
   return state;
 }
 
-/**
- * Returns the clock of a store. Each store has its own: where timers belong to a request, so do the clients of its
- * stores.
- */
+/** Returns the clock of a store: where timers belong to a request, so do the clients of its stores. */
 export function clockOf(store: Store): Clock {
   return stateOf(store).clock;
 }

@@ -33,10 +33,7 @@ export class Contention {
     this.#busy.set(name, this.#clock.now());
   }
 
-  /**
-   * Returns whether a name is probably busy: it was busy a moment ago, or a handle of this store holds it or asks for
-   * it.
-   */
+  /** Returns whether a name is probably busy: it just was, or a handle of this store holds it or asks for it. */
   isLikely(name: string): boolean {
     if (this.#handles.has(name)) return true;
     const busy = this.#busy.get(name);

@@ -96,10 +96,7 @@ export class QuorumAttempt {
     return this.#coordinator;
   }
 
-  /**
-   * Runs the attempt. If the name is `contended` the coordinator is asked first: rivals that ask all nodes at once
-   * would split the votes.
-   */
+  /** Runs the attempt. Where the name is `contended` the coordinator is asked first: rivals would split the votes. */
   async run(contended: boolean): Promise<QuorumOutcome> {
     if (contended) {
       const refusal = await this.#askCoordinator();
@@ -160,10 +157,7 @@ export class QuorumAttempt {
     return vote?.granted === false ? vote : undefined;
   }
 
-  /**
-   * Resolves to whether a majority would grant the lock without the coordinator. Changes nothing on the nodes, so that
-   * nothing is left to release.
-   */
+  /** Resolves to whether a majority would grant the lock without the coordinator. Changes nothing on the nodes. */
   async #isFreeElsewhere(): Promise<boolean> {
     const indices = [...this.#nodes.list.keys()].filter((i) => i !== this.#coordinator);
     // Of one or two nodes the coordinator is part of each majority.

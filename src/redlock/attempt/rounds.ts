@@ -44,10 +44,7 @@ export class Rounds {
     if (this.#entries.delete(owner)) this.#contention.remove(name);
   }
 
-  /**
-   * Removes the rounds whose leases ended long ago. Returns them: a slow node may have granted or queued them since, or
-   * may still do so.
-   */
+  /** Removes and returns the rounds whose leases ended long ago: a slow node may still grant or queue them. */
   sweep(): readonly RoundEntry[] {
     const forgotten: RoundEntry[] = [];
     if (this.#entries.size === 0) return forgotten;

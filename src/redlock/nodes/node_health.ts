@@ -7,10 +7,7 @@ const DOWN_MS = 1_000;
 /** The longest such time, in milliseconds; the time doubles with each further failure. */
 const MAX_DOWN_MS = 30_000;
 
-/**
- * How long a node may take to connect before it counts as unanswering, in milliseconds: the time that the usual client
- * tries.
- */
+/** How long a node may connect before it counts as unanswering, in milliseconds: as long as the usual client tries. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
 type HealthState =

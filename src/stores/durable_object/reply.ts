@@ -52,10 +52,7 @@ function respond(fields: ReplyFields, status: number): Response {
   return new Response(text, { status });
 }
 
-/**
- * Reads the response to a request. Throws the error that it contains, or an error if it does not come from a lock
- * object.
- */
+/** Reads the response to a request. Throws its error, or an error if it does not come from a lock object. */
 export function parseReply<What extends keyof ObjectReplies>(
   what: What,
   status: number,

@@ -15,10 +15,7 @@ export type ObjectRequest =
   | { readonly do: "renew" | "wait" | "watch"; readonly claim: Claim }
   | { readonly do: "evict"; readonly name: string; readonly call: CallFields; readonly options: EvictFields };
 
-/**
- * The identity of a call. A repeated call, or a call after a later call of the same store object and handle, is not
- * executed.
- */
+/** The identity of a call. It is executed once, and not after a later call of the same store object and handle. */
 interface CallFields {
   /** The id of the store object. */
   readonly store: string;

@@ -19,10 +19,7 @@ export class EtcdGateway {
   readonly #settings: EtcdSettings;
   readonly #clock: Clock;
   readonly #endpoints: EtcdEndpoints;
-  /**
-   * The token of the user; `undefined` if there is no user. The first call requests it, and so does a call that finds
-   * it expired.
-   */
+  /** The token, `undefined` without a user. The first call requests it, and so does a call that finds it expired. */
   #token: Promise<string | undefined> | undefined;
 
   constructor(settings: EtcdSettings, clock: Clock) {

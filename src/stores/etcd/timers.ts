@@ -54,10 +54,7 @@ export class EtcdTimers implements ServerTimers {
     return over;
   }
 
-  /**
-   * Reads with the agreement of a majority. The reported time to live proves nothing: it comes from the leader's
-   * memory.
-   */
+  /** Reads with the agreement of a majority. A time to live proves nothing: it comes from the leader's memory. */
   async #areGone(names: readonly string[]): Promise<boolean[]> {
     const success = names.map((name) => ({ request_range: { key: this.#keyOf(name), count_only: true } }));
     const { responses } = await this.#gateway.call<CountResult>("/v3/kv/txn", { success });

@@ -28,10 +28,7 @@ export interface MemoryWaiter extends RecordWaiter {
 
 /** The holders of one lock and its queue, with the times by which leases end and waiters are dead. */
 export class MemoryLock extends LockRecord<MemoryHolder, MemoryWaiter> {
-  /**
-   * The waiters that runs have taken out of the queue, by the ids of their handles: they may come back, or have come
-   * back.
-   */
+  /** The waiters that runs have taken out of the queue, by the ids of their handles: they may come back. */
   readonly taken: Map<string, MemoryWaiter> = new Map();
 
   /** Whether the lock has neither holders nor waiters. */

@@ -8,10 +8,7 @@
 /** The longest time between two attempts of a waiter: what a lost wake-up can cost. */
 export const POLL_MS = 5_000;
 
-/**
- * The longest time between two attempts of the head of the queue while another program, which notifies nobody, has the
- * lock.
- */
+/** The longest time between two attempts of the head of the queue while a program that notifies nobody holds it. */
 export const FOREIGN_POLL_MS = 200;
 
 /** How long a waiter may be silent before it is dead: three missed polls. The queue of a lock expires then as well. */
@@ -61,10 +58,7 @@ export const NEXT = "?";
  */
 export const PROVABLE = "!";
 
-/**
- * The first character of the address of a waiter about which an unreceived message proves nothing: the server may not
- * see its client.
- */
+/** The first character of an address where an unreceived message proves nothing: the server may not see its client. */
 export const UNPROVABLE = "?";
 
 /** The channel on which all clients receive the handles whose locks were revoked. */

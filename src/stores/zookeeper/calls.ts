@@ -16,10 +16,7 @@ interface CallLimits {
   readonly late: () => Error;
 }
 
-/**
- * Resolves once `look` has returned true, which is called now and, from `changed`, when the connection changes. Rejects
- * when it throws.
- */
+/** Resolves once `look` returns true, which is called now and when the connection changes. Rejects when it throws. */
 export async function whenConnected(
   look: () => boolean,
   changed: Set<() => void>,

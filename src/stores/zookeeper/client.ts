@@ -40,10 +40,7 @@ export type NodeConnection = Pick<ZookeeperConnection, "closed" | "bufferOf" | "
   use?(): () => void;
 };
 
-/**
- * The connection of each client. All stores on a client share it: node-zookeeper-client warns of more than ten
- * listeners.
- */
+/** The connection of each client, for all its stores: node-zookeeper-client warns of more than ten listeners. */
 const connections = new WeakMap<ZookeeperClient, ZookeeperConnection>();
 
 /** Returns the connection of a client. */
@@ -143,10 +140,7 @@ export class ZookeeperConnection {
     return whenConnected(look, this.#changed, { clock: this.#clock, signal, late });
   }
 
-  /**
-   * Ends a connection that takes too long to make, for example because the server is frozen. Returns the error of the
-   * call.
-   */
+  /** Ends a connection that takes too long to make: the server may be frozen. Returns the error of the call. */
   #unconnectedError(): StoreError {
     const { socket } = this.#inside ?? {};
     const now = this.#clock.now();

@@ -36,10 +36,7 @@ interface WatchesRequest extends ClientRequest {
   readonly payload: Readonly<Record<typeof WATCHED[number], readonly string[]>>;
 }
 
-/**
- * Repairs three faults of the client, which would keep it from ever reconnecting, or throw where nobody catches the
- * error.
- */
+/** Repairs three faults of the client: it would never reconnect, or throw where nobody catches the error. */
 export function mend(inside: ClientInside): void {
   inside.on("state", (state) => {
     // The client takes what the next connection says for the rest of an answer that was cut.

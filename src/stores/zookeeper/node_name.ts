@@ -54,10 +54,7 @@ export function checkCursor(cursor: string): string {
   throw new RangeError(`cursor must be one that query() has returned: got ${show(cursor)}`);
 }
 
-/**
- * Returns the name of the lock of a node, from the node's name or, for a hash, from its document; `undefined` if
- * it has none.
- */
+/** Returns the name of the lock of a node, for a hash from its document; `undefined` if it has none. */
 export function nameOf(node: string, text = ""): string | undefined {
   if (!node.startsWith(HASHED)) return decoded(node);
   try {

@@ -9,10 +9,7 @@ import { NodeRequests, type SendRequest } from "./requests.ts";
 import { SentWatches, SET_WATCHES } from "./sent_watches.ts";
 import { socketsHere, type ZookeeperAddress } from "./servers.ts";
 
-/**
- * How long a session outlives its connection (nothing depends on it), and how often to ping the server, in
- * milliseconds.
- */
+/** How long a session outlives its connection (nothing depends on it), and how often to ping, in milliseconds. */
 const SESSION_MS = 15_000;
 const PING_MS = 5_000;
 

@@ -51,10 +51,7 @@ export class Connection {
     if (isDenied(this.#error)) { for (const reject of this.#denials) reject(this.#error); }
   }
 
-  /**
-   * Settles like an answer, or rejects when the runtime does not permit the connection: the client would retry for
-   * ever.
-   */
+  /** Settles like an answer, or rejects when the runtime permits no connection: the client would retry for ever. */
   unlessDenied<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#denials.add(reject);

@@ -168,10 +168,7 @@ interface NodeRedisCommands {
   execAsPipeline(): Promise<unknown>;
 }
 
-/**
- * Calls the listener when a client is closed: at its event or, without such an event, when one of its methods is
- * called.
- */
+/** Calls the listener when a client is closed: at its event or, without an event, when a method is called. */
 function onClosed(client: NodeRedisClient, event: string | undefined, listener: () => void): void {
   if (event !== undefined) return void client.on(event, listener);
   for (const name of ["close", "destroy"]) {

@@ -11,10 +11,7 @@ export interface RedisPort {
   /** How often its connection was cut, and why it is down. */
   readonly connection: Connection;
   readonly state: ClientState;
-  /**
-   * Whether PUBLISH counts every subscriber: only then a waiter without a received message is dead. In a Cluster it
-   * does not.
-   */
+  /** Whether PUBLISH counts every subscriber, as in no Cluster: only then a waiter that hears nothing is dead. */
   readonly countsSubscribers: boolean;
   /** The prefix that the client adds to every key. */
   readonly keyPrefix: string;

@@ -137,10 +137,7 @@ function expectedKeys(names: number, examined: number, found: number): number {
   return Math.min(COUNT, Math.ceil(missing * (examined + missing) / (found + missing)));
 }
 
-/**
- * Returns the patterns of the queues and of the locks' own keys whose names match a pattern; they may match a few more
- * keys.
- */
+/** Returns the patterns for the keys of queues and of locks whose names match; they may match a few more keys. */
 function patternsFor({ prefix, keyPrefix }: KeySpace, match: string): string[] {
   // The client puts its prefix before keys, but not before patterns.
   const [start, before] = [escape(keyPrefix), escape(prefix)];
@@ -172,10 +169,7 @@ function failure(error: unknown, port: RedisPort): StoreError {
 /** How many locks are listed with one request. */
 const BATCH = 100;
 
-/**
- * Lists the locks that have a holder or a waiter. Never blocks a server: without a name, SCAN iterates over its keys in
- * small steps.
- */
+/** Lists the locks that have a holder or a waiter. Without a name, SCAN goes over the keys in small steps. */
 export async function query(
   port: RedisPort,
   keys: KeySpace,

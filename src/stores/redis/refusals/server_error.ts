@@ -92,10 +92,7 @@ const DENIED = /^(?:NOPERM|ERR ACL failure in script|(?:ERR )?The user executing
 /** The refusal of the server and the clients to run a command on a connection that is subscribed to channels. */
 const SUBSCRIBED = /in subscriber mode|only \(P(?:\|S)?\)SUBSCRIBE/;
 
-/**
- * The refusal of ioredis to send keys of a lock in a pipeline for a Cluster, when it hashes them otherwise than the
- * server.
- */
+/** The refusal of ioredis to pipeline keys of a lock to a Cluster, when it hashes them unlike the server. */
 const UNLIKE = /^All the keys in a pipeline command should belong to the same slot$/;
 
 const NEEDED = "Redis 6.2 or later, or Valkey, is needed";

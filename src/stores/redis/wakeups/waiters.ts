@@ -27,10 +27,7 @@ export class Waiters {
     this.#clock = clock;
   }
 
-  /**
-   * Returns the ticket of a handle that asks again; `undefined` at its first attempt. From then on its wake-ups are
-   * kept.
-   */
+  /** Returns the ticket of a handle; `undefined` at its first attempt. From then on its wake-ups are kept. */
   ask(handle: string): string | undefined {
     const waiter = this.#waiters.get(handle);
     if (waiter === undefined) {

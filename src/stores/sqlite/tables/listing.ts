@@ -27,10 +27,7 @@ interface Name {
 /** A row of a statement. */
 type Row = Readonly<Record<string, unknown>>;
 
-/**
- * Lists the holders and the waiters of the selected names, in the order of the names in the file, after all earlier
- * calls of this connection.
- */
+/** Lists the holders and waiters of the selected names, in the order of the file, after all earlier calls. */
 export async function list(
   file: LockFile,
   view: (now: number) => LockView,

@@ -55,10 +55,7 @@ export function revoke(run: Statements, name: string, now: number, { handle, fen
   return held;
 }
 
-/**
- * Puts the claim's handle into the queue. Returns its place: its present place or, if it was deleted, its former place,
- * if any.
- */
+/** Puts the claim's handle into the queue. Returns its place: the former place, if it had been deleted. */
 export function enqueue(
   run: Statements,
   claim: Claim,

@@ -93,10 +93,7 @@ function resultOf(url: string, status: number, text: string): unknown {
 /** A text or a number in JSON. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
-/**
- * Parses an answer, with numbers as texts: above 2^53 a number is not exact. Returns an empty answer for text that is
- * no JSON.
- */
+/** Parses an answer, with numbers as texts: above 2^53 they are not exact. Returns an empty answer for no JSON. */
 function parse(text: string): { readonly result?: unknown; readonly error?: unknown } {
   try {
     // To search in what is no JSON could take very long: a text may have no end there.
