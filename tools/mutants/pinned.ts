@@ -269,7 +269,7 @@ export const FAULTS: readonly Fault[] = [
     name: "a request over REST without an answer is no cut",
     target: "clients",
     test: "stores/redis/clients/upstash/rest_client",
-    place: "UpstashPort.#post",
+    place: "WordsPort.send",
     edit: { remove: /^this\.connection\.cut\(\);$/ },
   },
   {
@@ -689,8 +689,8 @@ export const FAULTS: readonly Fault[] = [
     test: "engine/view",
     place: "DocumentView.left",
     edit: {
-      replace: /^this\.#answers\.get\(timer\) === true$/,
-      by: "this.#answers.has(timer) && this.#answers.get(timer) !== false",
+      replace: /^this\.#options\.answers\.get\(timer\) === true$/,
+      by: "this.#options.answers.has(timer) && this.#options.answers.get(timer) !== false",
     },
   },
   {
