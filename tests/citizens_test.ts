@@ -29,7 +29,7 @@ const HEADINGS = [
 /** What is asked of each place: does it keep the order of the queue, tell of each end, and serve cohorts? */
 const QUESTIONS = ["verification/queue/agrees.ts", "verification/events/really.ts", "cohort/suites.ts"];
 
-/** What makes a store a full citizen, as listed in docs/writing_a_store.md. */
+/** What makes a store a full citizen, as listed in CONTRIBUTING.md. */
 const ITEMS: Readonly<Record<string, Check>> = {
   "entry point": isExported,
   "module docs": (tree, { name }) => {
@@ -289,10 +289,8 @@ Deno.test("each folder of src/stores/ is a full citizen, or has a reason for wha
   assertEquals(texts.filter((text) => !/^[A-Z`][^.]*(\.\w[^.]*)*\.$/.test(text)), []);
 });
 
-Deno.test("docs/writing_a_store.md lists what makes a full citizen", () => {
-  const [section = ""] = textOf("docs/writing_a_store.md").split(/^## /m).filter((text) =>
-    text.startsWith("A full cit")
-  );
+Deno.test("CONTRIBUTING.md lists what makes a full citizen", () => {
+  const [section = ""] = textOf("CONTRIBUTING.md").split(/^## /m).filter((text) => text.startsWith("A full cit"));
   const listed = Array.from(section.matchAll(/^- \*\*(.+?)\*\*:/gm), ([, item]) => item!);
   assertEquals(listed, Object.keys(ITEMS));
 });
