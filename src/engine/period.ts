@@ -5,10 +5,7 @@ export const TURN_MS = 1_500;
 
 /** A lease or a turn: a right that ends by itself. */
 export interface Period {
-  /**
-   * A number that differs after each grant, renewal and turn: a reader that sees the same number for `ms` milliseconds
-   * knows that the period is over.
-   */
+  /** A number that differs after each grant, renewal and turn: unchanged for `ms` milliseconds, it is over. */
   readonly number: number;
   /** Tells it from a period with the same number in a document that was removed and made anew. */
   readonly of: string | bigint | undefined;

@@ -109,10 +109,7 @@ export class Seen {
     return length > bytes || length * BYTES_PER_CHARACTER > bytes && this.bytes() > bytes;
   }
 
-  /**
-   * Returns the document of a later write or watch. A reply without a time keeps the older time: where the server has a
-   * clock, no other clock must take its place.
-   */
+  /** Returns the document of a later write or watch. Without a time of its own, it keeps the older time. */
   replaced(found: FoundDocument, trip: Trip, document?: LockDocument): Seen {
     const { time } = this;
     const { sentAt } = found.time !== undefined || time === undefined ? trip : this.#trip;

@@ -7,10 +7,7 @@ import type { Seen } from "./seen.ts";
 import type { OwnTimers } from "./timers.ts";
 import type { DocumentView } from "./view.ts";
 
-/**
- * How often waiters ask about the timers of leases that began before their first read, in milliseconds: more rarely if
- * a lease is long.
- */
+/** How often waiters ask about timers of leases that they did not see begin, in milliseconds; a long lease rarer. */
 const LOOK_MS = 1_000;
 const LOOKS = 30;
 

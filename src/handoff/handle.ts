@@ -36,10 +36,7 @@ export class Handle {
   /** When it attempted for the first time. */
   readonly since: Instant;
   state: HandleState = "sleeping";
-  /**
-   * Its place in the store's queue: `own` if it must keep the place alive itself, `shared` if another handle can do so,
-   * `none` if the store has no place for it.
-   */
+  /** Its place in the store's queue: `own`: it keeps the place alive itself; `shared`: another handle can; `none`. */
   place: "none" | "own" | "shared" = "none";
   /** How many of its attempts the store has not answered. */
   unanswered = 0;

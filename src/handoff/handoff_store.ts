@@ -242,10 +242,7 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     return await this.target.evict!(name, options);
   }
 
-  /**
-   * Stops handing a lock on, through any object of this process, because a request to revoke it is sent. Settles like
-   * the request; `succeeded` returns whether the lock was revoked.
-   */
+  /** Stops handing a lock on, through any object of this process, while `request` revokes it. Settles like that. */
   async #revoke<T>(name: string, request: () => Promise<T>, succeeded: (reply: T) => boolean): Promise<T> {
     const grants = new Map(this.place.sharing(name).map((shared) => [shared, shared.revoke()]));
     let revoked = false;

@@ -48,10 +48,7 @@ export class LocalQueue extends ShortLivedMap<string, Handle> {
     return false;
   }
 
-  /**
-   * Whether the store grants the lock to no newcomer past the local waiters: it knows one of them, or all have asked.
-   * An unanswered attempt may be refused without a place in the queue.
-   */
+  /** Whether the store grants the lock to no newcomer past the local waiters: it knows one, or all have asked. */
   get isKnown(): boolean {
     let asked = true;
     for (const { place, unanswered } of this.values()) {

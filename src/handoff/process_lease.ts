@@ -78,10 +78,7 @@ export class ProcessLease {
     return Math.max(left(this.#granted), this.#asked === undefined ? 0 : left(this.#asked));
   }
 
-  /**
-   * Returns for how long holders trust the lease, in milliseconds. The lease ends later in the store: local waiters
-   * queue there again before others are served.
-   */
+  /** Returns for how long holders trust the lease, in milliseconds: the store has it longer, for the local waiters. */
   trustedFor(now: Instant): number {
     return this.endsIn(now) - this.#store.drift(this.#claim.lease);
   }

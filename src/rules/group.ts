@@ -3,10 +3,7 @@ import { type Claim, kindOf } from "../contract/store.ts";
 /** How far the last fence of a block may be ahead of the store's clock, in microseconds. */
 const AHEAD_US = 10_000n;
 
-/**
- * Returns how many fences may be reserved: the wished number, or fewer where the last fence would be too far ahead of
- * the store's clock, but at least one.
- */
+/** Returns how many fences to reserve: the wished number, or fewer if the last was too far ahead; at least one. */
 export function blockLength(fence: bigint, wish: number, now: number): number {
   if (wish <= 1) return 1;
   const room = BigInt(Math.floor(now * 1000)) + AHEAD_US - fence + 1n;
@@ -24,10 +21,7 @@ export function isPlain(claim: Claim): boolean {
   return kindOf(claim) === "exclusive" && claim.handle === undefined;
 }
 
-/**
- * Returns the claim for the store, under which other handles of the process may follow: with the group for a run, or
- * with fences for `keep` milliseconds.
- */
+/** Returns the claim under which handles of the process may follow: with the group for a run, or with fences. */
 export function withFollowers(claim: Claim, group: string, keep: number): Claim {
   if (!isPlain(claim)) return claim;
   if (keep === 0) return { ...claim, group };

@@ -51,10 +51,7 @@ export function elapsed(from: Instant, to: Instant): number {
   return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
 }
 
-/**
- * Returns the milliseconds from one moment to another by the monotonic clock, for waits and for the times of requests:
- * setting the wall clock forward must not end a wait.
- */
+/** Returns the milliseconds between two moments by the monotonic clock: a clock set forward must not end a wait. */
 export function monotonicMs(from: Instant, to: Instant): number {
   return to.monotonic - from.monotonic;
 }

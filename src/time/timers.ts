@@ -114,10 +114,7 @@ class PooledTimer implements Timer {
   readonly #pool: TimerPool;
   readonly dueAt: number;
   readonly latestAt: number;
-  /**
-   * When a timer of a lease is due by the wall clock: a millisecond later, because that clock counts whole
-   * milliseconds, and the timer must never be early.
-   */
+  /** When a lease's timer is due by the wall clock: a millisecond later, as that clock counts whole milliseconds. */
   readonly dueAtWall: number;
   readonly run: () => void;
 

@@ -13,10 +13,7 @@ const TO_JSON = {
   },
 };
 
-/**
- * Returns whether anybody is notified of the events of a store. Called first where events are frequent, so that without
- * an observer no event is made.
- */
+/** Returns whether anybody is notified of a store's events. Called first: without an observer no event is made. */
 export function isObserved({ observer }: Pick<Store, "observer">): boolean {
   return observer !== undefined || diagnostics()?.hasSubscribers === true;
 }

@@ -1,10 +1,7 @@
 import { type Answer, valueOf } from "../nodes/answers.ts";
 import type { Vote } from "../../contract/quorum_node.ts";
 
-/**
- * How long a handle with the coordinator's grant may take to get the votes of the other nodes, in milliseconds: until
- * then no other handle may ask for them.
- */
+/** How long a handle with the coordinator's grant may gather other votes, in milliseconds, before others may ask. */
 const GATHERING_MS = 1_000;
 
 /** Returns how many of `n` nodes are a majority: any two majorities have a node in common. */

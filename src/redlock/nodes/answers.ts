@@ -80,10 +80,7 @@ export function isComplete(answers: readonly Answer<unknown>[]): boolean {
   return answers.every(({ state }) => state !== "pending");
 }
 
-/**
- * Returns `true` when a majority says yes, and `false` when so many say no that no majority can say yes. Returns
- * `undefined` while both are possible, and when failed nodes leave both open.
- */
+/** Returns whether a majority says yes; `undefined` while both are possible, or when failed nodes leave both open. */
 export function majority(answers: readonly Answer<boolean>[], needed: number): boolean | undefined {
   let yes = 0;
   let no = 0;

@@ -7,10 +7,7 @@ const LIMIT_MS = 10_000;
 /** A usual lease: once a majority has answered, the other nodes get the time-out of this lease. */
 const USUAL = { lease: 30_000 };
 
-/**
- * Resolves to the answers of all nodes. Once a majority has answered, the others get the usual time-out of a node; a
- * node without an answer has failed. Rejects when too many nodes fail.
- */
+/** Resolves to all answers: after a majority the others get the usual time-out. Rejects when too many nodes fail. */
 export async function gather<T>(
   nodes: Nodes,
   what: string,

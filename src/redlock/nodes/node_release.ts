@@ -24,10 +24,7 @@ const NOTHING = Promise.resolve(false);
 /** The release of a node that has nothing to release. */
 export const nothingToRelease: ReleaseProgress = { done: NOTHING, answer: () => NOTHING };
 
-/**
- * A release on one node. While the node fails it is retried, for as long as the lease or a place in the queue can last
- * there. A permanent error ends it.
- */
+/** A release on one node, retried while the node fails and something can last there; not after a permanent error. */
 export class NodeRelease implements ReleaseProgress {
   readonly done: Promise<boolean>;
   readonly #node: QuorumNode;
@@ -67,10 +64,7 @@ export class NodeRelease implements ReleaseProgress {
     }
   }
 
-  /**
-   * Resolves when the next try has started, after a pause or as soon as a caller waits for it. Does not keep the
-   * process alive: a lock that is left on the node ends with its lease.
-   */
+  /** Resolves when the next try has started: after a pause, or as soon as a caller waits. Keeps no process alive. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#endPause = () => {

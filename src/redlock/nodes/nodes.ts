@@ -145,10 +145,7 @@ export class Nodes {
     return true;
   }
 
-  /**
-   * Waits for the coordinator for a short time. A coordinator that takes longer is slow and keeps the queue; it has
-   * failed only after its time-out.
-   */
+  /** Waits for the coordinator for a short time: a coordinator that takes longer is slow, and keeps the queue. */
   async #awaitCoordinator(claim: Claim, coordinator: number, call: Promise<boolean>): Promise<void> {
     const answered = this.poll(claim, [call], () => true, { indices: [coordinator] });
     await new Promise<void>((resolve) => {

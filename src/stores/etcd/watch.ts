@@ -33,10 +33,7 @@ export class EtcdWatches {
     this.#holders = new KeyPolls(HOLDERS_MS, gateway, clock);
   }
 
-  /**
-   * Resolves when the key was changed at or after a revision, or may have been: to the last event, if known. Rejects if
-   * the stream fails: the caller then polls.
-   */
+  /** Resolves when the key may have changed since a revision, to the last event if known; rejects with the stream. */
   async watch(
     key: string,
     revision: bigint,

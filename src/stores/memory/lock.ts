@@ -69,10 +69,7 @@ export class MemoryLock extends LockRecord<MemoryHolder, MemoryWaiter> {
     return super.dequeue(claim);
   }
 
-  /**
-   * Returns for how long the lock has been held, in milliseconds, since the grant of its newest holder; `undefined` if
-   * a living waiter is ahead of the claim's handle.
-   */
+  /** Returns for how long the newest holder has held the lock, in milliseconds; `undefined` if a waiter is ahead. */
   heldFor(claim: Claim, now: Instant): number | undefined {
     const ahead = this.queue.find((waiter) => !isDead(waiter, now) || handleOf(waiter.claim) === handleOf(claim));
     if (ahead !== undefined && handleOf(ahead.claim) !== handleOf(claim)) return undefined;

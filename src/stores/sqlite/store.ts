@@ -221,10 +221,7 @@ export class FileStore implements SqliteStore {
     this.close();
   }
 
-  /**
-   * Attempts without a write, for a queued waiter: most of its attempts find nothing to write. Resolves to `undefined`
-   * when there may be something to write.
-   */
+  /** Attempts without a write, as most attempts of a waiter need none. Resolves to `undefined` if one may be needed. */
   async #readAttempt(claim: Claim, waiter: QueuedWaiter, { steal }: AttemptOptions): Promise<Attempt | undefined> {
     const { woken } = waiter;
     waiter.woken = false;

@@ -16,10 +16,7 @@ const AUTH_FAILED_STATE = -4;
 
 /** A request that the client has no method for. */
 class SyncRequest {
-  /**
-   * A header that makes the client take the answer for one to the removal of a node, from which it reads nothing. The
-   * client sets the number.
-   */
+  /** Makes the client take the answer for one to a removal, from which it reads nothing. The client sets the number. */
   readonly header = { type: 2, xid: 0 };
   readonly payload = null;
 
@@ -93,10 +90,7 @@ export class ZookeeperConnection {
     return (constructor as { from(bytes: ArrayBufferLike): Uint8Array }).from(new TextEncoder().encode(text).buffer);
   }
 
-  /**
-   * Makes the server catch up with the leader, so that the next read sees all earlier writes. It is sent just before a
-   * read, which need not wait for the answer.
-   */
+  /** Makes the server catch up with the leader. It is sent just before a read, which need not wait for the answer. */
   async sync(): Promise<void> {
     await this.call<[]>((_, done) => {
       const { queue } = this.#inside ?? {};

@@ -8,10 +8,7 @@ interface NodeWatch {
   readonly waiting: Set<() => void>;
 }
 
-/**
- * Watches nodes. A watch of ZooKeeper fires once, and the client cannot remove it: without waiters it stays until the
- * node changes, and serves the next waiter.
- */
+/** Watches nodes. A watch fires once, and cannot be removed: without waiters it serves the next waiter. */
 export class NodeWatches {
   readonly #connection: NodeConnection;
   readonly #watches = new Map<string, NodeWatch>();

@@ -31,10 +31,7 @@ export interface RedisPort {
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  /**
-   * Runs a script and then WAIT, over one connection. Resolves to both replies, or rejects with the first error. Needed
-   * only for the option `replicas`.
-   */
+  /** Runs a script and WAIT over one connection; rejects with the first error. Only for the option `replicas`. */
   evalAndWait?(
     script: ScriptCall,
     keys: readonly string[],

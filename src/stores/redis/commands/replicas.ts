@@ -40,10 +40,7 @@ export class Replicas {
     }
   }
 
-  /**
-   * Rejects unless a renewal shows that enough replicas have the lock that was just granted. The lock is then released,
-   * unless it is lost already.
-   */
+  /** Rejects, and releases the lock that was granted, unless enough replicas have it. A lost lock is not released. */
   async confirm(renew: () => Promise<Renewal | "short">, release: () => Promise<unknown>): Promise<void> {
     const outcome = await renew().catch(async (error) => {
       if (error instanceof StoreError) await release();

@@ -57,10 +57,7 @@ export class Runner {
     return this.#unsent;
   }
 
-  /**
-   * Runs the script of a command for the lock of this name: by its SHA-1, the first time on a server by its text. The
-   * reply is read as soon as it arrives.
-   */
+  /** Runs a command's script: by its SHA-1, the first time by its text. The reply is read as soon as it arrives. */
   run<Input, Reply, Result>(
     command: Command<Input, Reply>,
     name: string,

@@ -34,10 +34,7 @@ export class Revocations {
     });
   }
 
-  /**
-   * Receives the id of a handle whose lock was revoked, or `meta LF id` with the revoker's `meta`. Any user of the
-   * channel can send such a message, so the server is asked.
-   */
+  /** Receives the id of a revoked handle, or `meta LF id`. Anybody can send such a message, so the server is asked. */
   receive(message: string): void {
     // Without a meta, the id itself may have line feeds.
     const end = this.#watches.has(message) ? -1 : message.indexOf("\n");

@@ -135,10 +135,7 @@ export class Subscription {
     return this.#refusal;
   }
 
-  /**
-   * Makes the second connection, unless there is one already, or a pause goes on. Does nothing while the client is not
-   * connected, or if it cannot subscribe.
-   */
+  /** Makes the second connection, unless there is one, a pause goes on, or the client is not connected. */
   start(): void {
     if (this.#state.phase !== "closed" || this.#reconnects.pausing) return;
     if (this.#port.state !== "ready" || this.#port.subscribers === undefined) return;
@@ -150,10 +147,7 @@ export class Subscription {
     if (!this.#listener.wanted()) this.#stop();
   }
 
-  /**
-   * Asks the server for a sign of life, unless a message has arrived since the last call: a connection that only
-   * receives never notices that the other end is gone.
-   */
+  /** Asks the server for a sign of life, unless a message came: a connection that only receives notices no end. */
   check(): void {
     const state = this.#state;
     if (state.phase !== "open") return;

@@ -128,10 +128,7 @@ export class Wakeups {
     this.#waiters.wake(handle);
   }
 
-  /**
-   * Wakes all waiters, once, if the client is cut off before an attempt of a group ends. The cut may lose a reply with
-   * a run, whose members have left the queue.
-   */
+  /** Wakes all waiters once if the client is cut off before a group's attempt ends: a reply with a run may be lost. */
   wakeIfCut(attempt: Promise<unknown>): void {
     const { connection } = this.port;
     const { cuts } = connection;

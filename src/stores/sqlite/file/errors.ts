@@ -7,10 +7,7 @@ const BUSY: readonly number[] = [5, /* SQLITE_BUSY */ 15 /* SQLITE_PROTOCOL */];
 /** SQLite's messages for a busy file: Deno gives no code. */
 const BUSY_MESSAGE = /database is locked|locking protocol/;
 
-/**
- * SQLite's messages for permanent faults: the file is no database, is damaged, cannot be written to, or has other
- * tables. A full disk and an input/output error are not permanent.
- */
+/** SQLite's messages for permanent faults, such as a damaged file. A full disk and an input/output error are none. */
 const PERMANENT_MESSAGE = new RegExp([
   "file is not a database",
   "disk image is malformed",

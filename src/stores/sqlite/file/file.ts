@@ -15,10 +15,7 @@ import { WriteLoad } from "./write_load.ts";
 /** For how long another process may keep the file busy before this is a fault, in milliseconds. */
 const BUSY_LIMIT_MS = 5_000;
 
-/**
- * The longest pause before the next try while the file is busy, in milliseconds. The pause does not grow: newcomers
- * would overtake a process that has waited for long.
- */
+/** The longest pause while the file is busy, in milliseconds. It does not grow: newcomers would overtake the others. */
 const BUSY_PAUSE_MS = 4;
 
 /** The longest time that transactions, or one transaction, take before the event loop turns, in milliseconds. */

@@ -44,10 +44,7 @@ export function noteRun(
   run.noteRun.run(JSON.stringify(values), claim.name, handleOf(claim));
 }
 
-/**
- * Revokes the lock of all its holders, or of the selected holders, also of holders whose leases have ended and that may
- * not know. Returns how many still held it.
- */
+/** Revokes the lock of the selected holders, also where their leases have ended. Returns how many still held it. */
 export function revoke(run: Statements, name: string, now: number, { handle, fence }: Meant = {}): number {
   const meant = [name, handle ?? null, fence === undefined ? null : Number(fence)] as const;
   const held = Number(run.countHolders.get(...meant, now)?.["holders"]);

@@ -16,10 +16,7 @@ interface RevocationWatch {
   found: boolean;
 }
 
-/**
- * The handles of this process that watch for the revocation of their locks. The file counts all revocations, so that a
- * poll reads one row, however many handles watch.
- */
+/** The handles that watch for revocations. The file counts these: a poll reads one row, however many handles watch. */
 export class RevocationPoll {
   readonly #file: LockFile;
   readonly #clock: Clock;

@@ -11,10 +11,7 @@ const CLOCK = new SystemClock();
 /** A line of an event: its kind, its channel, and the message or the number of subscriptions. */
 const EVENT = /^data: ?(subscribe|message),[^,]*,(.*)$/;
 
-/**
- * Subscribes to a channel with a request whose answer goes on. A proxy may hold back events, or drop the stream
- * silently: only polling shows that.
- */
+/** Subscribes to a channel with a request whose answer goes on. A proxy may hold events back, or drop the stream. */
 export function subscribeOver(
   events: NonNullable<UpstashClient["events"]>,
   channel: string,
