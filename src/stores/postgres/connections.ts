@@ -1,46 +1,141 @@
+import { hexOfBytes } from "../../internal/sql/hex.ts";
 import { NO_CONNECTION_FREE, SILENT_MS } from "../../internal/sql/pool.ts";
-import { type PostgresKind, type QueryClient, runPostgres } from "../../internal/sql/postgres_client.ts";
+import { type PostgresKind, runPostgres } from "../../internal/sql/postgres_client.ts";
+import { isUnprepared } from "./failures.ts";
 import type { PgPool, PostgresClient, PostgresJsClient } from "./options.ts";
+import { Literals, Parameters, type Values } from "./statements.ts";
 
 /** The numbers that a `Pool` of pg reports, beside {@linkcode PgPool}. */
 interface PoolDetails extends PgPool {
   readonly idleCount?: number;
   readonly waitingCount?: number;
-  readonly options?: { readonly max?: number; readonly "query_timeout"?: number };
+  readonly options?: {
+    readonly max?: number;
+    readonly "query_timeout"?: number;
+    readonly binary?: unknown;
+  };
 }
 
-/** A query of postgres.js, whose state is `null` until it is given to a connection. */
-interface PostgresJsQuery {
-  readonly state?: unknown;
+/** `sql` of postgres.js, with its options. */
+interface PostgresJsDetails extends PostgresJsClient {
+  readonly options?: { readonly prepare?: unknown };
+  unsafe(...query: readonly [text: string, values?: readonly string[], options?: { prepare: true }]): PostgresJsQuery;
 }
+
+/** A query of postgres.js. */
+interface PostgresJsQuery extends ReturnType<PostgresJsClient["unsafe"]> {
+  /** `null` until it is given to a connection. */
+  readonly state?: unknown;
+  /** The error after which postgres.js has prepared the statement again. */
+  readonly retried?: unknown;
+}
+
+/** What makes the server plan a prepared statement anew, where its plan was made for a table of few pages. */
+const GROWN = " /* for a table that has grown */";
 
 /** Runs the statements of a store on the connections of a client. */
 export class PostgresConnections {
   readonly #client: PostgresClient;
   readonly #kind: PostgresKind;
+  readonly #literals: Literals;
   /** The queries of postgres.js that have not ended. */
   readonly #queries = new Set<PostgresJsQuery>();
+  /** The names of prepared statements, by their texts. */
+  readonly #names = new Map<string, Promise<string>>();
+  #prepares: boolean;
+  #hasGrown = false;
 
   constructor(client: PostgresClient, kind: PostgresKind) {
     this.#client = client;
     this.#kind = kind;
+    const isPg = kind === "pg pool";
+    // With `binary` pg never uses the simple protocol.
+    this.#literals = new Literals(kind === "postgres.js" || isPg && !(client as PoolDetails).options?.binary);
+    this.#prepares = isPg || kind === "postgres.js" && (client as PostgresJsDetails).options?.prepare === true;
   }
 
-  /** Runs a statement. pg closes a connection that has not answered in time; no other client can. */
-  async run(statement: string): Promise<readonly unknown[][]> {
-    if (this.#kind === "pg pool") return await runPostgres(withTimeout(this.#client as PoolDetails), statement);
-    if (this.#kind !== "postgres.js") return await runPostgres(this.#client, statement);
-    let query: PostgresJsQuery = {};
-    const unsafe = (text: string) => {
-      const sent = (this.#client as PostgresJsClient).unsafe(text);
-      this.#queries.add(query = sent as PostgresJsQuery);
-      return sent;
-    };
+  /** Whether statements are prepared: as long as the client wants it, and every server has known them. */
+  get prepares(): boolean {
+    return this.#prepares;
+  }
+
+  /** Records that statements cannot be prepared. They have their values inside from now on. */
+  unprepare(): void {
+    this.#prepares = false;
+  }
+
+  /** Has prepared statements planned anew, once: the table has grown since it had few pages. */
+  grow(): void {
+    this.#hasGrown = true;
+  }
+
+  /** Runs a statement that is used once, with its values inside. */
+  run(statement: (values: Values) => string): Promise<readonly unknown[][]> {
+    return this.#send(statement(this.#literals));
+  }
+
+  /**
+   * Runs a statement that is used often: prepared, if possible. A server that does not know the name of the statement,
+   * or knows it already, has not executed it.
+   */
+  async runPrepared(statement: (values: Values) => string): Promise<readonly unknown[][]> {
+    if (this.#prepares) {
+      try {
+        const values = new Parameters();
+        const text = statement(values);
+        return await this.#send(this.#hasGrown ? text + GROWN : text, values.all);
+      } catch (error) {
+        if (!isUnprepared(error)) throw error;
+        this.unprepare();
+      }
+    }
+    return await this.run(statement);
+  }
+
+  async #send(text: string, values?: readonly string[]): Promise<readonly unknown[][]> {
+    switch (this.#kind) {
+      case "pg pool":
+        return await this.#sendToPg(text, values);
+      case "postgres.js":
+        return await this.#sendToPostgresJs(text, values);
+      default:
+        return await runPostgres(this.#client, text);
+    }
+  }
+
+  /** Runs a statement on a `Pool` of pg, which closes a connection that has not answered in time; others cannot. */
+  async #sendToPg(text: string, values?: readonly string[]): Promise<readonly unknown[][]> {
+    const pool = this.#client as PoolDetails;
+    const limit = Math.min(pool.options?.["query_timeout"] || SILENT_MS, SILENT_MS);
+    const prepared = values && { name: await this.#nameOf(text), values };
+    const query = (text: string) => pool.query({ text, ...prepared, "query_timeout": limit } as unknown as string);
+    return await runPostgres({ query }, text);
+  }
+
+  async #sendToPostgresJs(text: string, values?: readonly string[]): Promise<readonly unknown[][]> {
+    const sql = this.#client as PostgresJsDetails;
+    const query = values === undefined ? sql.unsafe(text) : sql.unsafe(text, values, { prepare: true });
+    this.#queries.add(query);
     try {
-      return await runPostgres({ unsafe }, statement);
+      return await runPostgres({ unsafe: () => query }, text);
     } finally {
       this.#queries.delete(query);
+      // It would prepare the statement anew each time, under another name.
+      if (isUnprepared(query.retried)) this.unprepare();
     }
+  }
+
+  /**
+   * Returns a name for a statement, which no other text has, in whatever program: behind a pooler other programs may
+   * have prepared statements on the same connection.
+   */
+  #nameOf(text: string): Promise<string> {
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    const hashed = crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+    const name = hashed.then((hash) => `holdfast_${hexOfBytes(new Uint8Array(hash, 0, 16))}`);
+    this.#names.set(text, name);
+    return name;
   }
 
   /** The reason for late statements, if they wait for a connection. */
@@ -51,10 +146,4 @@ export class PostgresConnections {
       : [...this.#queries].some(({ state }) => state === null);
     return waits ? NO_CONNECTION_FREE : undefined;
   }
-}
-
-/** Returns a client whose queries have a time-out; a shorter time-out of the pool counts. */
-function withTimeout(pool: PoolDetails): QueryClient {
-  const limit = Math.min(pool.options?.["query_timeout"] || SILENT_MS, SILENT_MS);
-  return { query: (text) => pool.query({ text, "query_timeout": limit } as unknown as string) };
 }

@@ -8,6 +8,12 @@ const CONFLICT = /^(40001|40P01|55P03)$/;
 /** The errors that no retry helps: the user or the database is unknown, or the statement is invalid or not allowed. */
 const PERMANENT = /^(28|3D|42|0A|22)/;
 
+/**
+ * The errors of a prepared statement that was not executed: its name is unknown or taken, as behind a pooler, or its
+ * columns have changed.
+ */
+const UNPREPARED: readonly string[] = ["26000", "42P05", "0A000"];
+
 /** The errors of client libraries whose pool was closed. */
 const CLOSED = /^CONNECTION_ENDED$|after calling end on the pool|PGlite is clos/;
 
@@ -19,6 +25,11 @@ const ABORTED = "25P02";
 /** Returns whether a statement was rolled back because another came first. */
 export function isConflict(error: unknown): boolean {
   return CONFLICT.test(sqlStateOf(error));
+}
+
+/** Returns whether a prepared statement was not executed, because it is no longer prepared. */
+export function isUnprepared(error: unknown): boolean {
+  return UNPREPARED.includes(sqlStateOf(error));
 }
 
 /** Returns whether the table is missing, or the user may not use it. */

@@ -36,84 +36,119 @@ const TIME = "extract(epoch FROM clock_timestamp()) * 1000";
 const DURABLE = "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') " +
   "THEN set_config('synchronous_commit', 'on', true) END AS durable";
 
-/**
- * Whether the statement is a transaction of its own: otherwise a rollback would undo it. With the simple protocol both
- * begin at the same moment; with the extended protocol never.
- */
-const ALONE = "transaction_timestamp() = statement_timestamp()";
+/** How the values of a statement reach the server. */
+export interface Values {
+  /** The condition that the statement is a transaction of its own: otherwise a rollback would undo it. */
+  readonly alone: string;
+  /** Returns an expression for a text of ASCII characters. */
+  text(value: string): string;
+  /** Returns an expression for the bytes of a text. */
+  bytes(value: string): string;
+}
+
+/** Values inside a statement, which the server parses and plans anew each time. */
+export class Literals implements Values {
+  readonly alone: string;
+  readonly text: (value: string) => string = text;
+  readonly bytes: (value: string) => string = bytes;
+
+  /**
+   * Creates the values of a statement.
+   *
+   * @param simple whether it is sent with the simple protocol: then its transaction begins at the same moment, else
+   * never
+   */
+  constructor(simple: boolean) {
+    this.alone = simple ? "transaction_timestamp() = statement_timestamp()" : "true";
+  }
+}
+
+/** Values beside a prepared statement, whose text is always the same. */
+export class Parameters implements Values {
+  /**
+   * The transaction of a prepared statement begins when its parameters are bound, which makes a portal without a name,
+   * or, the first time, when it is parsed.
+   */
+  readonly alone =
+    "(EXISTS (SELECT FROM pg_cursor() WHERE name = '' AND creation_time = transaction_timestamp()) OR EXISTS (SELECT" +
+    " FROM pg_prepared_statement() WHERE statement = current_query() AND prepare_time = transaction_timestamp()))";
+  /** The values, in the order of their numbers. */
+  readonly all: string[] = [];
+
+  text(value: string): string {
+    const known = this.all.indexOf(value);
+    return `$${known < 0 ? this.all.push(value) : known + 1}::text`;
+  }
+
+  bytes(value: string): string {
+    return `decode(${this.text(hexOf(value))}, 'hex')`;
+  }
+}
 
 /**
  * The statements of one table. Each is a transaction of its own and waits for no other: a locked row is skipped, and a
  * name that another transaction inserts has an advisory lock. A write returns a row if it was accepted. Every row ends
  * with the mark of its statement, which is also the new version of a write.
- *
- * The server parses and plans each statement anew, which takes longer than executing it. So a refused write returns the
- * present document only where refusal is likely: returning it takes half as long again.
  */
 export class DocumentStatements {
   readonly #table: string;
   readonly #key: string;
   readonly #channel: string;
-  readonly #alone: string;
 
-  /**
-   * Creates the statements.
-   *
-   * @param simple whether they are sent with the simple protocol, so that a statement inside a transaction can be
-   * detected
-   */
-  constructor({ schema, table }: TableName, channel: string, simple: boolean) {
+  /** Creates the statements. */
+  constructor({ schema, table }: TableName, channel: string) {
     this.#table = `${quoted(schema)}.${quoted(table)}`;
     this.#key = hexOf(`${schema}.${table}`);
     this.#channel = text(channel);
-    this.#alone = simple ? ALONE : "true";
   }
 
   /**
    * Returns the query for a document: its time, version and value, whether the server is a standby, and whether it is
    * outside a transaction.
    */
-  read(name: string, mark: string): string {
+  read(values: Values, name: string, mark: string): string {
     return `SELECT (${TIME})::text AS time, found.version::text AS version, found.value AS value,` +
-      ` pg_is_in_recovery()::text AS standby, (${this.#alone})::text AS alone, '${mark}' AS mark` +
-      ` FROM (SELECT) AS one LEFT JOIN ${this.#table} AS found ON found.name = ${bytes(name)}`;
+      ` pg_is_in_recovery()::text AS standby, (${values.alone})::text AS alone, ${values.text(mark)} AS mark` +
+      ` FROM (SELECT) AS one LEFT JOIN ${this.#table} AS found ON found.name = ${values.bytes(name)} LIMIT 1`;
   }
 
   /**
    * Inserts a document, if its name has none. It reads first: `ON CONFLICT` alone would wait for a transaction that
    * changes the row.
    */
-  insert(document: NewDocument): string {
+  insert(values: Values, document: NewDocument): string {
     const { name, value, version } = document;
     return `INSERT INTO ${this.#table} (name, value, version)` +
-      ` SELECT ${bytes(name)}, ${text(value)}, '${version}'::uuid` +
-      ` WHERE NOT EXISTS (SELECT FROM ${this.#table} WHERE name = ${bytes(name)})` +
-      ` AND ${this.#alone} AND ${this.#tryLock(`'${hexOf(name)}'`)}` +
-      ` ON CONFLICT (name) DO NOTHING RETURNING ${this.#accepted(document)}`;
+      ` SELECT ${values.bytes(name)}, ${values.text(value)}, ${values.text(version)}::uuid` +
+      ` WHERE NOT EXISTS (SELECT FROM ${this.#table} WHERE name = ${values.bytes(name)})` +
+      ` AND ${values.alone} AND ${this.#tryLock(values.text(hexOf(name)))}` +
+      ` ON CONFLICT (name) DO NOTHING RETURNING ${this.#accepted(values, document)}`;
   }
 
   /** Replaces a document, if it has this version and the moment has come. */
-  update(document: NewDocument, expected: string, notBefore: number | undefined): string {
+  update(values: Values, document: NewDocument, expected: string, notBefore: number | undefined): string {
     const { name, value, version } = document;
-    const due = notBefore === undefined ? "" : ` AND ${TIME} >= ${notBefore}`;
-    return `UPDATE ${this.#table} SET value = ${text(value)}, version = '${version}'::uuid` +
-      ` WHERE ctid = (SELECT ctid FROM ${this.#table} WHERE name = ${bytes(name)}` +
-      ` AND version = ${uuid(expected)} AND ${this.#alone}${due} FOR NO KEY UPDATE SKIP LOCKED)` +
-      ` RETURNING ${this.#accepted(document)}`;
+    const due = notBefore === undefined ? "" : ` AND ${TIME} >= ${values.text(String(notBefore))}::float8`;
+    // A plan that reads all rows, as the server makes it for a table of few pages, reads on no further with a limit.
+    return `UPDATE ${this.#table} SET value = ${values.text(value)}, version = ${values.text(version)}::uuid` +
+      ` WHERE ctid = (SELECT ctid FROM ${this.#table} WHERE name = ${values.bytes(name)}` +
+      ` AND version = ${values.text(expected)}::uuid AND ${values.alone}${due} LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)` +
+      ` RETURNING ${this.#accepted(values, document)}`;
   }
 
   /** Extends a write: if it is refused, returns the document that was there when the statement began. */
-  orPresent(write: string, { name, version }: NewDocument): string {
-    return `WITH written AS (${write}) SELECT time, version, NULL::text AS value, '${version}' AS mark FROM written` +
-      ` UNION ALL SELECT (${TIME})::text, version::text, value, '${version}' FROM ${this.#table}` +
-      ` WHERE name = ${bytes(name)} AND NOT EXISTS (SELECT FROM written)`;
+  orPresent(values: Values, write: string, { name, version }: NewDocument): string {
+    const mark = values.text(version);
+    return `WITH written AS (${write}) SELECT time, version, place AS value, ${mark} AS mark FROM written` +
+      ` UNION ALL SELECT (${TIME})::text, version::text, value, ${mark} FROM ${this.#table}` +
+      ` WHERE name = ${values.bytes(name)} AND NOT EXISTS (SELECT FROM written)`;
   }
 
   /** Deletes the documents that have their version. Returns a row for each deleted document. */
-  remove(documents: readonly KeyVersion<string | null>[], mark: string): string {
+  remove(values: Values, documents: readonly KeyVersion<string | null>[], mark: string): string {
     const versions = documents.map(({ key, version }) => `(${bytes(key)}, ${uuid(version)})`);
     const present = `SELECT locks.ctid FROM (VALUES ${versions}) AS old (name, version) JOIN ${this.#table} AS locks` +
-      ` ON locks.name = old.name AND locks.version = old.version WHERE ${this.#alone}` +
+      ` ON locks.name = old.name AND locks.version = old.version WHERE ${values.alone}` +
       ` AND ${this.#tryLock("encode(locks.name, 'hex')")} FOR UPDATE OF locks SKIP LOCKED`;
     return `DELETE FROM ${this.#table} WHERE ctid = ANY(ARRAY(${present})) RETURNING ${DURABLE}, '${mark}' AS mark`;
   }
@@ -127,7 +162,7 @@ export class DocumentStatements {
 
   /** Notifies listeners. */
   notify(payload: string): string {
-    return `SELECT count(${this.#notification(payload)})::text AS notified`;
+    return `SELECT count(${this.#notification(text(payload))})::text AS notified`;
   }
 
   /**
@@ -141,13 +176,17 @@ export class DocumentStatements {
   }
 
   #notification(payload: string): string {
-    return `pg_notify(${this.#channel}, '${payload}')`;
+    return `pg_notify(${this.#channel}, ${payload})`;
   }
 
-  /** The columns of an accepted write: its time, no version of another document, and the effects beside the write. */
-  #accepted({ name, version, notify }: NewDocument): string {
-    const notified = notify ? `, ${this.#notification(`${hexOf(name)}:${version}`)} AS notified` : "";
-    return `(${TIME})::text AS time, NULL::text AS version, ${DURABLE}${notified}, '${version}' AS mark`;
+  /**
+   * The columns of an accepted write: its time, no version of another document, its place in the table, and the effects
+   * beside the write.
+   */
+  #accepted(values: Values, { name, version, notify }: NewDocument): string {
+    const notified = notify ? `, ${this.#notification(values.text(`${hexOf(name)}:${version}`))} AS notified` : "";
+    return `(${TIME})::text AS time, NULL::text AS version, ctid::text AS place, ${DURABLE}${notified},` +
+      ` ${values.text(version)} AS mark`;
   }
 }
 

@@ -26,7 +26,7 @@ import {
   type PostgresSettings,
 } from "./options.ts";
 import { prepareTable } from "./schema.ts";
-import { asciiJson, DocumentStatements, newMark } from "./statements.ts";
+import { asciiJson, DocumentStatements, newMark, type Values } from "./statements.ts";
 
 /** A store in a PostgreSQL database. */
 export interface PostgresStore extends Store {
@@ -84,6 +84,19 @@ const CONTENDED_WRITES = 16;
 /** How often a read is repeated that another transaction preceded, as happens where the default is serializable. */
 const READS = 5;
 
+/** For a table of fewer pages the server may plan to read all of them; of the other pages it then uses an index. */
+const FEW_PAGES = 32;
+
+/** How a statement is run. */
+interface RunOptions {
+  /** How often at most. */
+  readonly times: number;
+  /** Whether its text is always the same but for its values. */
+  readonly often?: boolean;
+  /** Its mark, which is also the version that it writes. */
+  readonly mark?: string;
+}
+
 /** Keeps documents in a table of PostgreSQL. */
 export class PostgresBackend extends Closable implements Backend<string | null> {
   readonly severalClocks: boolean;
@@ -107,10 +120,10 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
     this.#clock = clock;
     this.severalClocks = settings.severalClocks;
     const channel = `holdfast:${settings.schema}.${settings.table}`;
-    this.#statements = new DocumentStatements(settings, channel, isSimple(client, settings));
+    this.#statements = new DocumentStatements(settings, channel);
     const listen = listenOf(client, settings, channel);
     if (listen === undefined) return;
-    const notify = (payload: string) => this.#send(this.#statements.notify(payload));
+    const notify = (payload: string) => this.#send(() => this.#connections.run(() => this.#statements.notify(payload)));
     const notifications = this.#notifications = new Notifications(listen, notify, clock, lingerMs);
     this.watch = (key, version, signal) => notifications.watch(hexOf(key), version, signal);
   }
@@ -127,11 +140,20 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
   async read(key: string): Promise<FoundDocument<string | null>> {
     const delay = await this.#prepare();
     const at = this.#notifications?.asks(hexOf(key)) ?? 0;
-    const [row] = await this.#run((mark) => this.#statements.read(key, mark), READS);
+    const { prepares } = this.#connections;
+    const [row] = await this.#run((values, mark) => this.#statements.read(values, key, mark), {
+      times: READS,
+      often: true,
+    });
     if (row === undefined) throw foreignAnswer();
     const [time, version, value, standby, alone] = row;
     if (standby === "true") {
       throw new StoreError("The server is a standby, which takes no writes: pass a client of the primary");
+    }
+    // A pooler may have begun the transaction with a message of its own. The simple protocol tells in any case.
+    if (alone !== "true" && prepares) {
+      this.#connections.unprepare();
+      return await this.read(key);
     }
     if (alone !== "true") {
       const why = "A connection of the pool is in a transaction, whose rollback would undo the lock";
@@ -150,16 +172,21 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
     const at = this.#notifications?.asks(hexOf(key)) ?? 0;
     const version = newMark();
     const document = { name: key, value: asciiJson(value), version, notify };
-    const statement = expected === null
-      ? this.#statements.insert(document)
-      : this.#statements.update(document, expected, notBefore);
     const contended = this.#contended.get(key) ?? 0;
-    const whole = contended > 0 ? this.#statements.orPresent(statement, document) : statement;
-    const [row = []] = await this.#run(() => whole, 1, version);
+    const statement = (values: Values) => {
+      const write = expected === null
+        ? this.#statements.insert(values, document)
+        : this.#statements.update(values, document, expected, notBefore);
+      // Only a statement that is parsed and planned anew takes longer with it, by half.
+      const isWhole = contended > 0 || this.#connections.prepares;
+      return isWhole ? this.#statements.orPresent(values, write, document) : write;
+    };
+    const [row = []] = await this.#run(statement, { times: 1, often: true, mark: version });
     const [told, foundVersion, foundValue] = row;
     const time = Number(told) - delay;
     if (told !== undefined && !foundVersion) {
       if (contended > 0) this.#contended.set(key, contended - 1);
+      if (pageOf(foundValue) >= FEW_PAGES) this.#connections.grow();
       this.#notifications?.got(hexOf(key), version, at);
       return { written: true, version, time };
     }
@@ -172,13 +199,14 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
 
   async remove(documents: readonly KeyVersion<string | null>[]): Promise<number> {
     await this.#prepare();
-    return (await this.#run((mark) => this.#statements.remove(documents, mark), 1)).length;
+    const statement = (values: Values, mark: string) => this.#statements.remove(values, documents, mark);
+    return (await this.#run(statement, { times: 1 })).length;
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<string | null>> {
     const after = checkHexCursor(cursor);
     await this.#prepare();
-    const rows = await this.#run((mark) => this.#statements.list(limit, after, mark), READS);
+    const rows = await this.#run((_, mark) => this.#statements.list(limit, after, mark), { times: READS });
     const documents = rows.map(([time, version, value, name]) => ({
       key: textOfHex(String(name)),
       version: versionOf(version),
@@ -196,14 +224,14 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
 
   /** Runs a statement with a mark, up to `times` times. Returns no row if another transaction came first. */
   async #run(
-    statementOf: (mark: string) => string,
-    times: number,
-    mark: string = newMark(),
+    statement: (values: Values, mark: string) => string,
+    { times, often = false, mark = newMark() }: RunOptions,
   ): Promise<readonly unknown[][]> {
-    const statement = statementOf(mark);
+    const marked = (values: Values) => statement(values, mark);
+    const run = () => often ? this.#connections.runPrepared(marked) : this.#connections.run(marked);
     for (let tries = 1;; tries++) {
       try {
-        return checkMark(await this.#send(statement), mark);
+        return checkMark(await this.#send(run), mark);
       } catch (error) {
         const isFirst = isConflict(error);
         if (isFirst && times === 1) return [];
@@ -218,9 +246,9 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
    * Sends a statement. Rejects one turn of the event loop later: postgres.js 3.4 still gives statements to a reset
    * connection until it has closed, and the next statement there then waits for their answers for ever.
    */
-  async #send(statement: string): Promise<readonly unknown[][]> {
+  async #send(run: () => Promise<readonly unknown[][]>): Promise<readonly unknown[][]> {
     try {
-      return await this.#connections.run(statement);
+      return await run();
     } catch (error) {
       await this.#clock.sleep(0);
       throw error;
@@ -234,7 +262,7 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
   async #prepare(): Promise<number> {
     if (this.#isPrepared) return 0;
     const began = this.#clock.now();
-    this.#prepared ??= prepareTable(this.#settings, (text) => this.#send(text));
+    this.#prepared ??= prepareTable(this.#settings, (text) => this.#send(() => this.#connections.run(() => text)));
     try {
       await this.#prepared;
       this.#isPrepared = true;
@@ -267,8 +295,7 @@ function versionOf(uuid: unknown): string | null {
   return typeof uuid === "string" ? uuid.replaceAll("-", "") : null;
 }
 
-/** Returns whether a client sends statements with the simple protocol. With `binary` pg does not. */
-function isSimple(client: PostgresClient, { kind }: PostgresSettings): boolean {
-  const { options } = client as { readonly options?: { readonly binary?: unknown } };
-  return kind === "postgres.js" || kind === "pg pool" && !options?.binary;
+/** Returns the page of a row in the table, by its place `(page,number)`. */
+function pageOf(place: unknown): number {
+  return Number(String(place).slice(1).split(",", 1));
 }
