@@ -19,7 +19,9 @@ interface PoolDetails extends PgPool {
 /** `sql` of postgres.js, with its options. */
 interface PostgresJsDetails extends PostgresJsClient {
   readonly options?: { readonly prepare?: unknown };
-  unsafe(...query: readonly [text: string, values?: readonly string[], options?: { prepare: true }]): PostgresJsQuery;
+  unsafe(...query: readonly [text: string, values?: readonly unknown[], options?: { prepare: true }]): PostgresJsQuery;
+  /** Returns a parameter of a type. */
+  typed(value: string, type: number): unknown;
 }
 
 /** A query of postgres.js. */
@@ -29,6 +31,9 @@ interface PostgresJsQuery extends ReturnType<PostgresJsClient["unsafe"]> {
   /** The error after which postgres.js has prepared the statement again. */
   readonly retried?: unknown;
 }
+
+/** The number of the type `text`. */
+const TEXT = 25;
 
 /** What makes the server plan a prepared statement anew, where its plan was made for a table of few pages. */
 const GROWN = " /* for a table that has grown */";
@@ -114,7 +119,9 @@ export class PostgresConnections {
 
   async #sendToPostgresJs(text: string, values?: readonly string[]): Promise<readonly unknown[][]> {
     const sql = this.#client as PostgresJsDetails;
-    const query = values === undefined ? sql.unsafe(text) : sql.unsafe(text, values, { prepare: true });
+    // Without a type postgres.js 3.4 writes values as the server describes them, or those of another statement.
+    const typed = values?.map((value) => sql.typed(value, TEXT));
+    const query = typed === undefined ? sql.unsafe(text) : sql.unsafe(text, typed, { prepare: true });
     this.#queries.add(query);
     try {
       return await runPostgres({ unsafe: () => query }, text);

@@ -184,7 +184,7 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
     const [row = []] = await this.#run(statement, { times: 1, often: true, mark: version });
     const [told, foundVersion, foundValue] = row;
     const time = Number(told) - delay;
-    if (told !== undefined && !foundVersion) {
+    if (told !== undefined && (foundVersion ?? null) === null) {
       if (contended > 0) this.#contended.set(key, contended - 1);
       if (pageOf(foundValue) >= FEW_PAGES) this.#connections.grow();
       this.#notifications?.got(hexOf(key), version, at);

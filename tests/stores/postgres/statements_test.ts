@@ -346,6 +346,8 @@ for (const [what, confuse] of Object.entries(CONFUSING)) {
         try {
           await overOneConnection(async (sql, client, backend) => {
             assert((await backend.write("a", "{}", null, {})).written);
+            // What is prepared for the first time there may have no answer at all.
+            await run(backend);
             await other.query("SELECT pg_advisory_lock(1)");
             const running = runPostgres(client, "SELECT pg_advisory_lock(1)").catch(() => {});
             await sent();
