@@ -40,6 +40,11 @@ export interface WriteOptions {
    * ends, and every 5 s.
    */
   readonly notify?: boolean | undefined;
+  /**
+   * The id of the only store object that has to act on the write, as it gives the turn to a waiter there. The others
+   * need to know of it only after the 1.5 s that a turn may stay unused.
+   */
+  readonly heir?: string | undefined;
 }
 
 /** The options of a watch. */
@@ -49,6 +54,8 @@ export interface WatchOptions {
    * alive. A watch that would must reject; the document is then read once a second.
    */
   readonly isWaited: boolean;
+  /** The id of the store object that watches: see {@linkcode WriteOptions.heir}. */
+  readonly store?: string | undefined;
 }
 
 /** One version of a key. */
@@ -125,7 +132,8 @@ export interface Backend<Version = unknown> {
   /**
    * Resolves when the key's version may differ from the given one, or when `signal` aborts. Resolves to the present
    * content, if it costs no further trip; it may be out of date by then, but not older than the given version. It may
-   * miss writes without {@linkcode WriteOptions.notify}. Without this method waiters poll.
+   * miss writes without {@linkcode WriteOptions.notify}, and be 1.5 s late where there is a
+   * {@linkcode WriteOptions.heir}. Without this method waiters poll.
    */
   watch?(
     key: string,

@@ -201,14 +201,14 @@ export class CasLock {
     sentAt: Instant,
   ): Promise<{ readonly found: Seen | undefined } | undefined> {
     const { backend, writeId, sweeper } = this.#context;
-    const { document, notBefore, notify, now } = plan;
+    const { document, notBefore, notify, heir, now } = plan;
     document.used = now;
     noteWrite(plan, writeId);
     const value = formatDocument(this.name, document);
     this.#requests.noteLeases(document, sentAt);
     // Until the write is answered, the present content is not known.
     this.#isSure = false;
-    const request = backend.write(this.name, value, seen.version, { notBefore, notify });
+    const request = backend.write(this.name, value, seen.version, { notBefore, notify, heir });
     const reply = await this.#requests.inTime(request, "write", sentAt);
     if (!reply.written) {
       return { found: reply.found && this.#saw(seen.replaced(reply.found, this.#trip(sentAt))) };

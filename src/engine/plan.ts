@@ -102,6 +102,8 @@ export interface Plan {
   readonly notBefore: number | undefined;
   /** Whether the document newly gives a waiter the turn, takes a waiter's place, or revokes a lock. */
   readonly notify: boolean;
+  /** The id of the only store object whose waiters can hold the lock now, if nobody else needs to know of the write. */
+  readonly heir: string | undefined;
   /** Whether a lease may be over by now that was not over when the server told its time. */
   readonly mayBeOver: boolean;
   readonly now: number;
@@ -150,8 +152,16 @@ export function planOf(
   const isNamed = effects.some(([, { blocked }]) => blocked) && nameTimers(document, view, timerFor);
   const all = effects.map(([, effect]) => effect.needs);
   const needs = changed || isOther || isNamed ? "write" : NEEDS.find((need) => all.includes(need)) ?? "seen";
-  const notify = document.turn !== undefined && isOther || document.revoked !== before.revoked || passesOver;
-  return { document, needs, notBefore, notify, mayBeOver, now, effects };
+  const givesTurn = document.turn !== undefined && isOther;
+  const concernsAll = document.revoked !== before.revoked || passesOver;
+  const heir = givesTurn && !concernsAll ? heirOf(document) : undefined;
+  return { document, needs, notBefore, notify: givesTurn || concernsAll, heir, mayBeOver, now, effects };
+}
+
+/** Returns the id of the store object of the waiters that can hold a lock now, if they have the same. */
+function heirOf(document: LockDocument): string | undefined {
+  const [heir, ...others] = new Set(document.next(() => true).map(({ store }) => store));
+  return others.length === 0 ? heir : undefined;
 }
 
 /** Returns functions that reserve room in a document for the waiters and the holders that one write adds. */

@@ -153,7 +153,7 @@ export class Watcher {
 
   async #watch({ version }: Seen, signal: AbortSignal): Promise<WatchEnd> {
     try {
-      const options = { isWaited: !this.#isLong };
+      const options = { isWaited: !this.#isLong, store: this.#lock.waiters.store };
       const found = await this.#backend.watch!(this.#lock.name, version, signal, options) ?? undefined;
       return { failed: false, found };
     } catch (fault) {

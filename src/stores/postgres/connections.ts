@@ -42,7 +42,8 @@ const GROWN = " /* for a table that has grown */";
 export class PostgresConnections {
   readonly #client: PostgresClient;
   readonly #kind: PostgresKind;
-  readonly #literals: Literals;
+  /** The values of statements that are not prepared. */
+  readonly literals: Literals;
   /** The queries of postgres.js that have not ended. */
   readonly #queries = new Set<PostgresJsQuery>();
   /** The names of prepared statements, by their texts. */
@@ -55,7 +56,7 @@ export class PostgresConnections {
     this.#kind = kind;
     const isPg = kind === "pg pool";
     // With `binary` pg never uses the simple protocol.
-    this.#literals = new Literals(kind === "postgres.js" || isPg && !(client as PoolDetails).options?.binary);
+    this.literals = new Literals(kind === "postgres.js" || isPg && !(client as PoolDetails).options?.binary);
     this.#prepares = isPg || kind === "postgres.js" && (client as PostgresJsDetails).options?.prepare === true;
   }
 
@@ -74,9 +75,9 @@ export class PostgresConnections {
     this.#hasGrown = true;
   }
 
-  /** Runs a statement that is used once, with its values inside. */
-  run(statement: (values: Values) => string): Promise<readonly unknown[][]> {
-    return this.#send(statement(this.#literals));
+  /** Runs a statement with its values inside. */
+  run(statement: string): Promise<readonly unknown[][]> {
+    return this.#send(statement);
   }
 
   /**
@@ -94,7 +95,7 @@ export class PostgresConnections {
         this.unprepare();
       }
     }
-    return await this.run(statement);
+    return await this.run(statement(this.literals));
   }
 
   async #send(text: string, values?: readonly string[]): Promise<readonly unknown[][]> {

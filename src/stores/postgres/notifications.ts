@@ -1,6 +1,7 @@
 import { ShortLivedMap } from "../../time/short_lived.ts";
 import { calledOrAborted } from "../../time/aborted.ts";
 import { type Clock, elapsed, type Instant, monotonicMs, type Timer } from "../../time/clock.ts";
+import { TURN_MS } from "../../engine/period.ts";
 import type { Listen } from "./listen.ts";
 
 /** How long a probe may take, in milliseconds: behind a pooler no notification arrives. */
@@ -27,7 +28,11 @@ interface AskedDocument {
 /** A watch that has not ended. */
 interface DocumentWatch {
   readonly version: string | null;
+  /** The id of the store object. */
+  readonly store: string | undefined;
   readonly wake: () => void;
+  /** Wakes it when the turn of another store object is over by then. */
+  readonly wakeLater: () => void;
 }
 
 /** The outcome of a probe: it has arrived, or has not in time, or nobody waits for the connection. */
@@ -88,7 +93,7 @@ export class Notifications {
   }
 
   /** Resolves when a document has another version, or may have one. */
-  async watch(key: string, version: string | null, signal: AbortSignal): Promise<void> {
+  async watch(key: string, version: string | null, signal: AbortSignal, store?: string): Promise<void> {
     const now = this.#clock.now();
     if (this.#phase.is === "deaf" && elapsed(this.#phase.since, now) < DEAF_MS) {
       throw new Error("no notification comes over this connection: it goes through a pooler, or is lost");
@@ -109,12 +114,20 @@ export class Notifications {
     }
     if (this.#mayBeOld(key, version)) return;
     await calledOrAborted(signal, (wake) => {
-      const watch = { version, wake };
+      let later: Timer | undefined;
+      const wakeLater = () => {
+        later?.cancel();
+        later = this.#clock.timer(TURN_MS, wake);
+      };
+      const watch = { version, store, wake, wakeLater };
       const all = this.#watches.get(key) ?? new Set();
       this.#watches.set(key, all.add(watch));
       this.#idle?.cancel();
       if (elapsed(this.#heardAt, now) >= SILENT_MS && this.#probe === undefined) void this.#check();
-      return () => this.#end(key, all, watch);
+      return () => {
+        later?.cancel();
+        this.#end(key, all, watch);
+      };
     });
   }
 
@@ -204,11 +217,15 @@ export class Notifications {
   #notified(payload: string): void {
     this.#heardAt = this.#clock.now();
     if (payload === this.#probe?.payload) return this.#probe.end("arrived");
-    const [name = "", version = ""] = payload.split(":");
+    const [name = "", version = "", heir] = payload.split(":");
     const at = ++this.#moment;
     const asked = this.#asked.get(name);
     if (asked !== undefined) asked.news = { version, at };
-    for (const watch of [...this.#watches.get(name) ?? []]) if (watch.version !== version) watch.wake();
+    for (const watch of [...this.#watches.get(name) ?? []]) {
+      if (watch.version === version) continue;
+      if (heir === undefined || heir === watch.store) watch.wake();
+      else watch.wakeLater();
+    }
   }
 
   /** Wakes all watches, after a gap in which notifications may have been lost. */

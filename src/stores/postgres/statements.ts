@@ -16,6 +16,8 @@ export interface NewDocument {
   readonly version: string;
   /** Whether listeners are notified. */
   readonly notify: boolean;
+  /** The id of the store object that alone has to act then, if it is known. */
+  readonly heir?: string | undefined;
 }
 
 /**
@@ -183,8 +185,9 @@ export class DocumentStatements {
    * The columns of an accepted write: its time, no version of another document, its place in the table, and the effects
    * beside the write.
    */
-  #accepted(values: Values, { name, version, notify }: NewDocument): string {
-    const notified = notify ? `, ${this.#notification(values.text(`${hexOf(name)}:${version}`))} AS notified` : "";
+  #accepted(values: Values, { name, version, notify, heir }: NewDocument): string {
+    const payload = `${hexOf(name)}:${version}${heir === undefined ? "" : `:${heir}`}`;
+    const notified = notify ? `, ${this.#notification(values.text(payload))} AS notified` : "";
     return `(${TIME})::text AS time, NULL::text AS version, ctid::text AS place, ${DURABLE}${notified},` +
       ` ${values.text(version)} AS mark`;
   }

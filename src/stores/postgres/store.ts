@@ -9,6 +9,7 @@ import type {
   FoundDocument,
   KeyVersion,
   ListedDocuments,
+  WatchOptions,
   WriteOptions,
   WriteResult,
 } from "../../engine/mod.ts";
@@ -100,7 +101,7 @@ interface RunOptions {
 /** Keeps documents in a table of PostgreSQL. */
 export class PostgresBackend extends Closable implements Backend<string | null> {
   readonly severalClocks: boolean;
-  readonly watch?: (key: string, version: string | null, signal: AbortSignal) => Promise<void>;
+  readonly watch?: (key: string, version: string | null, signal: AbortSignal, options?: WatchOptions) => Promise<void>;
   readonly #client: PostgresClient;
   readonly #connections: PostgresConnections;
   readonly #settings: PostgresSettings;
@@ -123,9 +124,11 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
     this.#statements = new DocumentStatements(settings, channel);
     const listen = listenOf(client, settings, channel);
     if (listen === undefined) return;
-    const notify = (payload: string) => this.#send(() => this.#connections.run(() => this.#statements.notify(payload)));
+    const notify = (payload: string) => this.#send(() => this.#connections.run(this.#statements.notify(payload)));
     const notifications = this.#notifications = new Notifications(listen, notify, clock, lingerMs);
-    this.watch = (key, version, signal) => notifications.watch(hexOf(key), version, signal);
+    this.watch = (key, version, signal, options) => {
+      return notifications.watch(hexOf(key), version, signal, options?.store);
+    };
   }
 
   override get closed(): boolean {
@@ -166,12 +169,12 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
     key: string,
     value: string,
     expected: string | null,
-    { notBefore, notify = false }: WriteOptions,
+    { notBefore, notify = false, heir }: WriteOptions,
   ): Promise<WriteResult<string | null>> {
     const delay = await this.#prepare();
     const at = this.#notifications?.asks(hexOf(key)) ?? 0;
     const version = newMark();
-    const document = { name: key, value: asciiJson(value), version, notify };
+    const document = { name: key, value: asciiJson(value), version, notify, heir };
     const contended = this.#contended.get(key) ?? 0;
     const statement = (values: Values) => {
       const write = expected === null
@@ -228,7 +231,8 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
     { times, often = false, mark = newMark() }: RunOptions,
   ): Promise<readonly unknown[][]> {
     const marked = (values: Values) => statement(values, mark);
-    const run = () => often ? this.#connections.runPrepared(marked) : this.#connections.run(marked);
+    const run = () =>
+      often ? this.#connections.runPrepared(marked) : this.#connections.run(marked(this.#connections.literals));
     for (let tries = 1;; tries++) {
       try {
         return checkMark(await this.#send(run), mark);
@@ -262,7 +266,7 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
   async #prepare(): Promise<number> {
     if (this.#isPrepared) return 0;
     const began = this.#clock.now();
-    this.#prepared ??= prepareTable(this.#settings, (text) => this.#send(() => this.#connections.run(() => text)));
+    this.#prepared ??= prepareTable(this.#settings, (text) => this.#send(() => this.#connections.run(text)));
     try {
       await this.#prepared;
       this.#isPrepared = true;
