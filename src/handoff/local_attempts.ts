@@ -185,6 +185,11 @@ export class LocalAttempts {
       return granted;
     }
     if (held?.holding !== undefined && held.id === handle.id) {
+      if (granted.fence < held.fence) {
+        // The answer to an earlier attempt comes last: its fences are below the fence of the caller.
+        wake(run);
+        return { ...granted, fence: held.holding.fence };
+      }
       // An earlier attempt was granted. The members of its run would have fences below the caller's new fence.
       wake(held.members);
       held.adopt(granted, held.holding);

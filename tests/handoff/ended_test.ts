@@ -92,14 +92,42 @@ Deno.test("Handoff hands on no fence below that of a second grant without a run"
   const [first, second] = [claim(), claim()];
   const answers: Attempt[] = [
     busy(1_000),
+    busy(1_000),
+    busy(1_000),
     { granted: true, fence: 10n, run: [second.owner] },
     // A server that was frozen executes both attempts of the first one.
     granted(12n),
     granted(13n),
   ];
   store.onAttempt = () => answers.shift()!;
-  await here.attempt(second, { enqueue: true });
+  // The one that was alone lines up when it attempts again.
+  for (const each of [second, first, second]) await here.attempt(each, { enqueue: true });
   await Promise.all([here.attempt(first, { enqueue: true }), here.attempt(first, { enqueue: true })]);
+  assert(await here.release(first));
+  assertEquals(await here.attempt(second, { enqueue: true }), granted(13n));
+});
+
+Deno.test("Handoff hands on no fence of an earlier grant that is answered after a later one", async () => {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  const here = new HandoffStore(store, clock);
+  const [first, second] = [claim(), claim()];
+  const late = Promise.withResolvers<Attempt>();
+  const answers: (Attempt | Promise<Attempt>)[] = [
+    busy(1_000),
+    busy(1_000),
+    busy(1_000),
+    late.promise,
+    granted(12n),
+    granted(13n),
+  ];
+  store.onAttempt = () => answers.shift()!;
+  // The one that was alone lines up when it attempts again.
+  for (const each of [second, first, second]) await here.attempt(each, { enqueue: true });
+  const [one, two] = [here.attempt(first, { enqueue: true }), here.attempt(first, { enqueue: true })];
+  assert((await two).granted);
+  late.resolve({ granted: true, fence: 10n, run: [second.owner] });
+  assert((await one).granted);
   assert(await here.release(first));
   assertEquals(await here.attempt(second, { enqueue: true }), granted(13n));
 });
