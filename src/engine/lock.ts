@@ -126,7 +126,7 @@ export class CasLock {
     // It never falls, unless the document was removed.
     if (seen.document.counter <= from.document.counter) return false;
     this.#saw(seen);
-    return elapsed(this.#requests.askedAt ?? begunAt, this.#context.clock.now()) < readMs;
+    return elapsed(this.#requests.askedAt, this.#context.clock.now()) < readMs;
   }
 
   /** Answers calls before the calls that came meanwhile. */

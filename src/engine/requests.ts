@@ -19,15 +19,16 @@ export class Requests {
   readonly #clock: Clock;
   /** The leases in the document that was last read or written, and its moment. */
   #leases: { readonly ms: readonly number[]; readonly at: Instant } | undefined;
-  #askedAt: Instant | undefined;
+  #askedAt: Instant;
 
   constructor(backend: Backend, clock: Clock) {
     this.#backend = backend;
     this.#clock = clock;
+    this.#askedAt = clock.now();
   }
 
-  /** When the last answered request was sent. */
-  get askedAt(): Instant | undefined {
+  /** When the last answered request was sent; until one is, when this was created. */
+  get askedAt(): Instant {
     return this.#askedAt;
   }
 

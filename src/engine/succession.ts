@@ -78,7 +78,7 @@ export class DocumentSuccession {
     const answers = this.#answers = await this.#timers.areOver(timers);
     const lacking = hasty.filter(({ timer }) => timer === undefined || answers.get(timer) === undefined);
     await this.#timers.provide(lacking.map(({ ms }) => ms));
-    const waiting = this.#waiting ?? [];
+    const waiting = this.#waiting!;
     this.#waiting = undefined;
     this.#answered(waiting);
   }
