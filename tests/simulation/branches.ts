@@ -7,12 +7,19 @@ const COUNTER = "holdfast.branches";
 /** The names that counted sources call: for a condition, for what may be missing, and for a function. */
 const HEAD = `const { either: $either, missing: $missing, called: $called } = globalThis[Symbol.for("${COUNTER}")];\n`;
 
+/** How many characters of a branch are shown. */
+const SHOWN = 80;
+
 /** A way that the sources can take. */
 interface Branch {
   readonly file: string;
   readonly line: number;
+  /** The function that it is in, what is missing if nothing takes it, and its text. */
   readonly what: string;
 }
+
+/** Branches that no seed can take, by the file and by what takes them instead, or why nothing does. */
+export type Untaken = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 /** Counts which branches of sources runs take, and which follow each other. */
 export class Branches {
@@ -53,6 +60,23 @@ export class Branches {
     );
   }
 
+  /** Returns a line for each branch that was never taken and is not known to be so, and for each that is known wrongly. */
+  unexpected(known: Untaken): string[] {
+    const why = new Map<string, boolean>();
+    for (const [file, reasons] of Object.entries(known)) {
+      for (const what of Object.values(reasons).flat()) why.set(`${file} ${what}`, false);
+    }
+    const lines: string[] = [];
+    for (const [branch, { file, line, what }] of this.#all.entries()) {
+      const key = `${file} ${what}`;
+      const isMissing = !this.#taken.has(branch);
+      if (why.has(key)) why.set(key, isMissing || why.get(key)!);
+      else if (isMissing) lines.push(`Never taken: ${file}:${line} ${what}`);
+    }
+    for (const [key, isMissing] of why) if (!isMissing) lines.push(`Taken after all, or not there: ${key}`);
+    return lines;
+  }
+
   /** Returns the share of the branches that were taken. */
   toString(): string {
     return `${this.#taken.size} of ${this.#all.length} branches, ${this.#pairs.size} pairs of them`;
@@ -62,8 +86,8 @@ export class Branches {
     const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
     const add = (node: ts.Node, ...whats: string[]): number => {
       const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
-      const shown = node.getText().replaceAll(/\s+/g, " ").slice(0, 80);
-      for (const what of whats) this.#all.push({ file, line, what: `${what}: ${shown}` });
+      const shown = node.getText().replaceAll(/\s+/g, " ").slice(0, SHOWN);
+      for (const what of whats) this.#all.push({ file, line, what: `${placeOf(node)} ${what}: ${shown}` });
       return this.#all.length - whats.length;
     };
     const render = (node: ts.Node): string => {
@@ -84,6 +108,17 @@ export class Branches {
     };
     return render(source);
   }
+}
+
+/** Returns the name of the function or method that a node is in. */
+function placeOf(node: ts.Node): string {
+  for (let at: ts.Node | undefined = node.parent; at !== undefined; at = at.parent) {
+    if (ts.isConstructorDeclaration(at)) return "constructor";
+    if ((ts.isFunctionDeclaration(at) || ts.isMethodDeclaration(at) || ts.isAccessor(at)) && at.name !== undefined) {
+      return at.name.getText();
+    }
+  }
+  return "";
 }
 
 function isFunctionBody(node: ts.Node): boolean {

@@ -12,9 +12,11 @@ import { Transitions as CasTransitions } from "./cas/transitions.ts";
 import { type Options, parseOptions, usage, type WorldName } from "./options.ts";
 import { countedRedlock } from "./redlock.ts";
 import { simulate } from "./simulate.ts";
-import type { Branches } from "./branches.ts";
+import type { Branches, Untaken } from "./branches.ts";
 import type { Taken } from "./taken.ts";
 import { Transitions } from "./transitions.ts";
+import { UNTAKEN as UNTAKEN_OF_REDLOCK } from "./untaken.ts";
+import { UNTAKEN as UNTAKEN_OF_ENGINE } from "./cas/untaken.ts";
 
 /** How many lines before the violation are shown of the log of a run that failed. */
 const SHOWN = 120;
@@ -22,8 +24,11 @@ const SHOWN = 120;
 /** How often progress is shown, in milliseconds: on a terminal, and elsewhere. */
 const PROGRESS = { terminal: 500, log: 30_000 } as const;
 
-/** With so many seeds or more every transition has to be taken. */
+/** With so many seeds or more every transition has to be taken, and every branch that is known to be within reach. */
 const ENOUGH = 2_000;
+
+/** The branches that no seed takes, by the world. */
+const UNTAKEN: Readonly<Record<WorldName, Untaken>> = { redlock: UNTAKEN_OF_REDLOCK, cas: UNTAKEN_OF_ENGINE };
 
 /** Gets the log of a run, line by line. */
 type Log = (line: string) => void;
@@ -121,9 +126,10 @@ async function runAll(options: Options, { run, transitions, branches }: Runs): P
   if (options.coverage) console.log(`How often each transition was taken:\n${transitions}`);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   const wrong = failed.length === 0 ? "nothing wrong" : `${failed.length} failed: ${failed.join(", ")}`;
+  const unexpected = branches?.unexpected(UNTAKEN[options.world]) ?? [];
   if (branches !== undefined) {
     console.log(`Taken: ${branches}`);
-    for (const branch of branches.missing) console.log(`Never taken: ${branch}`);
+    for (const line of unexpected) console.log(line);
     console.log(`${reaching.length} seeds newly reach something: ${reaching.join(", ")}`);
   }
   if (interrupted && done < all.length) {
@@ -135,15 +141,19 @@ async function runAll(options: Options, { run, transitions, branches }: Runs): P
       options.chosen ? "chosen seeds" : `seeds from ${from}`
     }: ${granted} locks granted, ${wrong}, in ${seconds} s`,
   );
-  const gaps = untested(options.chosen ? ENOUGH : done, granted, transitions.missing);
+  const gaps = untested(options.chosen ? ENOUGH : done, granted, transitions.missing, unexpected.length);
   for (const gap of gaps) console.log(gap);
   return gaps.length === 0 && failed.length === 0 ? 0 : 1;
 }
 
-/** Returns what so many seeds, with so many locks granted, have not tested. */
-export function untested(seeds: number, granted: number, missing: readonly string[]): string[] {
+/** Returns what so many seeds, with so many locks granted, have not tested: transitions, and so many branches. */
+export function untested(seeds: number, granted: number, missing: readonly string[], branches = 0): string[] {
   if (granted === 0) return ["No lock was granted: nothing was tested"];
-  return seeds < ENOUGH || missing.length === 0 ? [] : [`Never taken, and so not tested: ${missing.join("; ")}`];
+  if (seeds < ENOUGH) return [];
+  return [
+    ...missing.length === 0 ? [] : [`Never taken, and so not tested: ${missing.join("; ")}`],
+    ...branches === 0 ? [] : [`${branches} branches are named above: each needs a world, or a line in untaken.ts`],
+  ];
 }
 
 /** Shows what led to the violations. */

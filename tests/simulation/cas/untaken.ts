@@ -1,0 +1,3 @@
+import type { Untaken } from "../branches.ts";
+
+export const UNTAKEN: Untaken = {};

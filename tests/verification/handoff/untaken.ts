@@ -1,0 +1,3 @@
+import type { Untaken } from "../../simulation/branches.ts";
+
+export const UNTAKEN: Untaken = {};
