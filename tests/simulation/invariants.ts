@@ -45,9 +45,10 @@ interface HeldLock extends Holder {
   left: { readonly ms: Instant; readonly at: Instant } | undefined;
 }
 
-/** A block of fences that was granted; of one, mostly. */
+/** A block of fences that was granted; of one, mostly. All handles of an owner have the same one. */
 interface Grant extends Fences {
   readonly at: number;
+  readonly owner: string | undefined;
 }
 
 /** Watches a run, and knows what must never happen in it. */
@@ -100,15 +101,15 @@ export class Invariants {
    * Notes that an acquire has returned a lock, with its fence and perhaps those that follow it; returns what is to be run
    * when that is released.
    */
-  got(call: Call, lock: Lock, fences: number): () => void {
+  got(call: Call, lock: Lock, fences: number, { kind = lock.mode, owner }: Holder = {}): () => void {
     const { name, machine } = call;
-    const grant = { fence: lock.fence, last: lock.fence + BigInt(fences) - 1n, at: this.#world.now };
+    const grant = { fence: lock.fence, last: lock.fence + BigInt(fences) - 1n, at: this.#world.now, owner };
     this.#checkFences(call, grant);
     this.#checkGap(call);
     const grants = this.#grants.get(name) ?? [];
     this.#grants.set(name, grants);
     grants.push(grant);
-    const hold: HeldLock = { lock, kind: lock.mode, signal: lock.signal, machine, left: undefined };
+    const hold: HeldLock = { lock, kind, owner, signal: lock.signal, machine, left: undefined };
     this.#checkAlone(hold);
     if (!lock.held) this.violate(`${machine.name} gets ${name}, which is not held`);
     this.#held.add(hold);
@@ -193,6 +194,8 @@ export class Invariants {
     const { fenceSlack } = this.#assumptions;
     if (this.#isRevoked(name, next.fence)) return;
     for (const [place, grant] of (this.#grants.get(name) ?? []).entries()) {
+      // An owner that has the lock already has its fence again, whoever was granted the lock meanwhile.
+      if (next.owner !== undefined && (next.owner === grant.owner || next.fence < grant.fence)) continue;
       const before = fenceSlack === 0 ? place < after : grant.at + fenceSlack < calledAt;
       const order = fenceOrder(grant, next);
       if (before && order === "falls") this.violate(`fence ${next.fence} of ${name} follows ${grant.fence}`);
@@ -230,11 +233,15 @@ export class Invariants {
       return hold !== holder && hold.lock.name === name && hold.machine.awake &&
         !this.#isRevoked(name, hold.lock.fence);
     });
-    for (const hold of excluded(holder, others)) {
+    const namesOf = ({ machine, lock }: HeldLock) =>
+      `${holder.machine.name} (fence ${fence}) and ${machine.name} (${lock.fence})`;
+    for (const hold of excluded(holder, others.filter(({ lock }) => lock.held))) {
+      this.violate(`both hold ${name}: ${namesOf(hold)}`);
+    }
+    for (const hold of others) {
       const notified = hold.signal.aborted || hold.machine.late;
-      const names = `${holder.machine.name} (fence ${holder.lock.fence}) and ${hold.machine.name} (${hold.lock.fence})`;
-      if (hold.lock.held) this.violate(`both hold ${holder.lock.name}: ${names}`);
-      else if (!notified) this.violate(`lost ${holder.lock.name} without a signal: ${names}`);
+      if (hold.lock.held || notified || excluded(holder, [hold]).length === 0) continue;
+      this.violate(`lost ${name} without a signal: ${namesOf(hold)}`);
     }
   }
 }

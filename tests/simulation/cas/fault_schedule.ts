@@ -67,13 +67,17 @@ export class FaultSchedule {
     this.#random = random;
     const { sets, faultGap } = at.scenario;
     const set = () => this.#set(...SET);
-    const [pause, freeze, cut, kill] = [
+    const [pause, freeze, cut, kill, close, outpace] = [
       () => this.#pause(),
       () => this.#freeze(),
       () => this.#cut(),
       () => this.#kill(),
+      () => this.#close(),
+      () => at.server.outpace(this.#some(), this.#random.spread(100, 14_000)),
     ];
-    this.#faults = [pause, pause, freeze, cut, cut, kill, ...sets === "none" ? [] : [set]];
+    const { closes, outpaced } = at.scenario;
+    const more = [...sets === "none" ? [] : [set], ...closes ? [close] : [], ...outpaced ? [outpace] : []];
+    this.#faults = [pause, pause, freeze, cut, cut, kill, ...more];
     if (faultGap < Infinity) this.#next();
   }
 
@@ -117,8 +121,8 @@ export class FaultSchedule {
   }
 
   #kill(): void {
-    const { world, scenario, clients, begin } = this.#at;
-    const alive = clients.filter(({ dead }) => !dead).length;
+    const { world, scenario, clients, begin, server } = this.#at;
+    const alive = clients.filter((client) => !server.isGone(client)).length;
     if (!scenario.deaths || !this.#random.chance(0.4) || alive < 2) return;
     const victim = this.#some();
     if (victim.dead) return;
@@ -126,6 +130,13 @@ export class FaultSchedule {
     if (this.#random.chance(0.5)) return;
     const place = clients.indexOf(victim) % scenario.clients.length;
     world.after(this.#random.spread(...RESTART), () => begin(`c${clients.length}`, scenario.clients[place]!));
+  }
+
+  /** Closes the connection of a process, unless it is the last one. */
+  #close(): void {
+    const { server, clients } = this.#at;
+    const client = this.#some();
+    if (clients.filter((each) => !server.isGone(each)).length > 1) server.close(client);
   }
 
   #cut(): void {

@@ -1,5 +1,6 @@
-import type { Capability, Claim } from "../../../src/contract/store.ts";
+import { CAPABILITIES, type Capability, type Claim, type EvictOptions } from "../../../src/contract/store.ts";
 import { type Attempt, type AttemptOptions, drift, type Renewal, type Store } from "../../../src/contract/store.ts";
+import type { CasStore } from "../../../src/engine/store.ts";
 import { Machine } from "../machine.ts";
 import type { Random } from "../random.ts";
 import type { World } from "../world.ts";
@@ -17,10 +18,13 @@ const NOTICED = [1, 2_500] as const;
 /** For how long an object lives, in milliseconds. */
 const LIFE = [500, 12_000] as const;
 
+/** When an alarm has an object look for leases that are over, in milliseconds after it was started. */
+const ALARM = [100, 10_000] as const;
+
 /** A store object that is alive. */
 interface Hosted {
   readonly machine: Machine;
-  readonly store: Store;
+  readonly store: CasStore;
   /** Called when it has ended. */
   readonly ended: Set<() => void>;
 }
@@ -29,7 +33,9 @@ interface Hosted {
 export interface Hosting {
   readonly world: World;
   readonly random: Random;
-  readonly make: (machine: Machine) => Store;
+  readonly make: (machine: Machine) => CasStore;
+  /** The lock that the objects keep. */
+  readonly name: string;
   /** Called when an object has ended. */
   readonly ended: () => void;
 }
@@ -57,7 +63,7 @@ export class Host {
   }
 
   /** Calls the object for a handle of a process. */
-  call<T>(client: Machine, work: (store: Store) => Promise<T>): Promise<T> {
+  call<T>(client: Machine, work: (store: CasStore) => Promise<T>): Promise<T> {
     const { world, random } = this.#hosting;
     const answer = (ms: number, run: () => void) => void world.after(ms, () => client.deliver(run));
     return new Promise((resolve, reject) => {
@@ -77,10 +83,12 @@ export class Host {
 
   get #object(): Hosted {
     if (this.#present !== undefined) return this.#present;
-    const { world, make } = this.#hosting;
+    const { world, random, make, name } = this.#hosting;
     const machine = new Machine(world, `o${this.#count++}`, { rate: 1, skew: 0, step: 1 });
     this.startedAt = world.now;
-    return this.#present = { machine, store: make(machine), ended: new Set() };
+    const store = make(machine);
+    world.after(random.spread(...ALARM), () => machine.deliver(() => void store.look(name).catch(() => {})));
+    return this.#present = { machine, store, ended: new Set() };
   }
 
   #end(): void {
@@ -96,7 +104,7 @@ export class Host {
 /** The store of a process whose handles ask an object over a network. */
 export class HostedStore implements Store {
   readonly drift = drift;
-  readonly capabilities: readonly Capability[] = ["shared", "steal", "evict"];
+  readonly capabilities: readonly Capability[] = CAPABILITIES.filter((capability) => capability !== "query");
   readonly #host: Host;
   readonly #client: Machine;
   readonly #waiting: Waiting;
@@ -127,14 +135,26 @@ export class HostedStore implements Store {
     return this.#host.call(this.#client, (store) => store.release(claim));
   }
 
-  evict(name: string): Promise<number> {
-    return this.#host.call(this.#client, (store) => store.evict!(name));
+  succeed(from: Claim, to: Claim): Promise<void> {
+    this.#waiting.succeeds(from, to);
+    return this.#host.call(this.#client, (store) => store.succeed(from, to));
+  }
+
+  forget(claim: Claim): void {
+    this.#waiting.leaves(claim);
+  }
+
+  evict(name: string, options?: EvictOptions): Promise<number> {
+    return this.#host.call(this.#client, (store) => store.evict(name, options));
   }
 
   async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
     this.#waiting.sleeps(claim);
     const over = new AbortController();
-    const asleep = this.#host.call(this.#client, (store) => store.wakeup!(claim, over.signal)).catch(() => {});
+    const asleep = this.#host.call(this.#client, async (store) => {
+      // One that only an object before this one has known attempts.
+      if (store.knows(claim)) await store.wakeup(claim, over.signal);
+    }).catch(() => {});
     await Promise.race([
       asleep,
       new Promise<void>((resolve) => {

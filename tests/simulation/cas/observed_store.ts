@@ -41,7 +41,7 @@ export function observedStore(
     }
 
     override succeed(from: Claim, to: Claim): Promise<void> {
-      waiting.leaves(from);
+      waiting.succeeds(from, to);
       return super.succeed(from, to);
     }
 

@@ -1,3 +1,4 @@
+import type { HandoffSettings } from "../../../src/handoff/context.ts";
 import type { Drift } from "../machine.ts";
 import { Random } from "../random.ts";
 import { FAULTLESS, type Quality } from "./server.ts";
@@ -66,6 +67,24 @@ export interface Scenario {
   readonly shortWaits: boolean;
   /** Whether new processes want the lock for a short time, one after the other, all the time. */
   readonly visitors: boolean;
+  /** Whether locks of all kinds are asked for: with permits, by owners who ask several times, and by others. */
+  readonly kinds: boolean;
+  /** The options of the cohort that each process is, if it is one. */
+  readonly cohort: HandoffSettings | undefined;
+  /** Whether processes close their connections to the server for good. */
+  readonly closes: boolean;
+  /** Whether callers reach the locks of a process through what hands them on, and no other way, as with `cas()`. */
+  readonly closed: boolean;
+  /** Whether the server lists documents. */
+  readonly lists: boolean;
+  /** Whether others write before a process for seconds, again and again. */
+  readonly outpaced: boolean;
+  /** Whether a process uses thousands of other names, each for a moment. */
+  readonly many: boolean;
+  /** How long the description of a handle is, in characters. */
+  readonly described: number;
+  /** Whether another program writes among the documents: what is none, and where the next page begins. */
+  readonly strangers: boolean;
 }
 
 /** How much faster or slower a clock may be than allowed for: the drift of a lease is 1 %, for both sides together. */
@@ -92,13 +111,62 @@ const SWEEPING = "n6";
 /** Nobody keeps a lock for longer, in milliseconds, where nothing else is said. */
 const LONGEST_HOLD = 6_000;
 
+/** How often a run is a mixed one, of those that may be, and of those in which processes come all the time. */
+const MIXED = 0.25;
+const MIXED_VISITS = 0.6;
+
+/** How long descriptions are where documents are small, in characters. */
+const DESCRIBED = 400;
+
+/** How long a run takes in which thousands of names are used, in milliseconds. */
+const MANY_TAKE = 80_000;
+
+/** How long a process may hand a lock on, and keep it without a holder, in milliseconds. */
+const COHORTS: readonly HandoffSettings[] = [
+  { keep: 10, linger: 0 },
+  { keep: 100, linger: 20 },
+  { keep: 1_000, linger: 0 },
+];
+
 /** Returns what the run of a seed is about. */
 export function scenarioOf(seed: number): Scenario {
-  return draw(new Random(seed));
+  return draw(new Random(seed), seed);
 }
 
 /** Draws the run of a seed. */
-export function draw(random: Random): Scenario {
+export function draw(random: Random, seed: number): Scenario {
+  // By numbers of its own, so that the other runs stay what they are.
+  return mixed(drawThemed(random), new Random(seed ^ 0x31415926));
+}
+
+/** Adds to some runs what else there may be: other kinds of locks, cohorts, connections that are closed, other programs. */
+function mixed(scenario: Scenario, random: Random): Scenario {
+  const { crashes, shortWaits, visitors, faults, hosted, rest, maxBytes, faultGap } = scenario;
+  if (crashes > 0 || shortWaits || !random.chance(visitors ? MIXED_VISITS : MIXED)) return scenario;
+  // Several waiters of one process ask about timers, and callers that do not wait.
+  if (visitors) return { ...scenario, workers: 3, shared: random.pick([0, 0.5]), impatient: 0.3 };
+  const kinds = random.chance(0.6);
+  const many = rest === undefined && !hosted && random.chance(0.05);
+  const faulty = faults && !hosted && faultGap < Infinity;
+  const mix: Scenario = {
+    ...scenario,
+    kinds,
+    handsOn: hosted ? random.chance(0.5) : scenario.handsOn,
+    cohort: random.chance(0.4) ? random.pick(COHORTS) : undefined,
+    closes: faulty && random.chance(0.4),
+    closed: random.chance(0.5),
+    lists: random.chance(0.8),
+    outpaced: faulty && (random.chance(0.2) || many),
+    ...many && { many, length: MANY_TAKE, thinking: 4_000 },
+    described: maxBytes === undefined ? 0 : DESCRIBED,
+    strangers: random.chance(0.4),
+  };
+  // A document that is full of holders.
+  const isFull = maxBytes !== undefined && random.chance(0.3);
+  return isFull ? { ...mix, kinds: false, shared: 1, workers: 3, thinking: 30, holding: 4 } : mix;
+}
+
+function drawThemed(random: Random): Scenario {
   const theme = random.next();
   if (theme < 0.025) return crashLoop(random);
   if (theme < 0.125) return rested(random);
@@ -379,5 +447,14 @@ function anything(random: Random): Scenario {
     crashes: 0,
     shortWaits: false,
     visitors: false,
+    kinds: false,
+    cohort: undefined,
+    closes: false,
+    closed: false,
+    lists: true,
+    outpaced: false,
+    many: false,
+    described: 0,
+    strangers: false,
   };
 }

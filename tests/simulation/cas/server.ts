@@ -7,6 +7,7 @@ import type {
   WriteOptions,
   WriteResult,
 } from "../../../src/engine/mod.ts";
+import { StoreError } from "../../../src/contract/errors.ts";
 import type { Disturbances } from "../disturbances.ts";
 import { parseDocument } from "../../../src/engine/document.ts";
 import { POSITION } from "../../../src/engine/sweeper.ts";
@@ -75,6 +76,12 @@ export interface Abilities {
   readonly page: number;
   /** The largest document, in bytes. */
   readonly maxBytes: number | undefined;
+  /** Whether another program writes among the documents. */
+  readonly strangers?: boolean;
+  /** Whether it lists documents. */
+  readonly lists?: boolean;
+  /** Whether its clients know that their connection was closed, and why requests are late. */
+  readonly closes?: boolean;
 }
 
 /** What surrounds a server. */
@@ -97,6 +104,18 @@ interface Kept {
   /** When it was written, in true time. */
   readonly at: number;
 }
+
+/** Why requests are late. */
+export const LATE_BECAUSE = "the simulated network is slow";
+
+/** What another program has written: under the first of these names no document, and under the second one of a later version. */
+export const STRANGERS: Readonly<Record<string, string>> = {
+  "B": "not a document",
+  "z": JSON.stringify({ holdfast: 99 }),
+};
+
+/** What it has written where the next page begins. */
+const NO_CURSOR = "!";
 
 const ABSENT: Kept = { value: undefined, version: 0, at: 0 };
 
@@ -150,6 +169,11 @@ export class DocumentServer {
   readonly #heldUp = new Map<Machine, number>();
   /** The watches that are open, of each client. */
   readonly #open = new Map<Machine, string[]>();
+  /** Until when another one writes before each write of a client. */
+  readonly #outpacedUntil = new Map<Machine, number>();
+  /** What is to be called when a client closes its connection, and the clients that have. */
+  readonly #ends = new Map<Machine, Set<() => void>>();
+  readonly #closedAt = new Map<Machine, number>();
   /** When each client has read a page of the listing. */
   readonly #listed = new Map<Machine, number[]>();
 
@@ -165,11 +189,20 @@ export class DocumentServer {
     this.#transitions = circumstances.transitions;
     this.#changed = circumstances.changed;
     this.#violate = circumstances.violate;
+    if (!this.#has.strangers) return;
+    for (const [key, value] of Object.entries({ ...STRANGERS, [POSITION]: NO_CURSOR })) {
+      this.#kept.set(key, { value, version: this.#nextVersion(), at: 0 });
+    }
   }
 
   /** Returns what a client asks it through. */
   connect(client: Machine): Backend<number> {
+    const isClosed = () => this.#has.closes ? this.#closedAt.has(client) : undefined;
     return {
+      ...this.#has.closes && { onClosed: (run: () => void) => this.#onClosed(client, run), lateBecause: LATE_BECAUSE },
+      get closed() {
+        return isClosed();
+      },
       read: (key) => this.#call(client, `read ${key}`, () => this.#read(key), undefined, this.#leap(client)),
       write: (key, value, version, options) => {
         const [sentAt, sentIn] = [this.#world.now, this.#world.events];
@@ -182,7 +215,7 @@ export class DocumentServer {
         const what = documents.map(({ key, version }) => `${key} at ${version}`).join();
         return this.#call(client, `remove ${what}`, () => this.#remove(documents));
       },
-      list: (_, cursor) => this.#call(client, "list", () => this.#list(client, cursor)),
+      ...this.#has.lists !== false && { list: (_: number, cursor?: string) => this.#listFrom(client, cursor) },
       ...this.#has.watch
         ? { watch: (key: string, version: number, signal: AbortSignal) => this.#watch(client, key, version, signal) }
         : {},
@@ -190,6 +223,41 @@ export class DocumentServer {
       maxBytes: this.#has.maxBytes,
       severalClocks: this.#has.second !== undefined && !this.#flaws.hidesMachines,
     };
+  }
+
+  /** Has others write before each write of a client for a while: the same text, with another version. */
+  outpace(client: Machine, ms: number): void {
+    this.#world.trace(client.name, `is outpaced for ${ms.toFixed(0)} ms`);
+    this.#disturbances.note(this.#world.now + ms);
+    this.#outpacedUntil.set(client, this.#world.now + ms);
+  }
+
+  /** Closes the connection of a client for good: nothing is sent any more, and what is not answered fails. */
+  close(client: Machine): void {
+    if (this.isGone(client) || !client.awake) return;
+    this.#world.trace(client.name, "closes its connection");
+    this.#closedAt.set(client, this.#world.now);
+    this.#disturbances.note(this.#world.now);
+    client.deliver(() => {
+      for (const run of this.#ends.get(client) ?? []) run();
+    });
+  }
+
+  /** When a client has closed its connection. */
+  closedAt(client: Machine): number | undefined {
+    return this.#closedAt.get(client);
+  }
+
+  /** Returns whether a client is dead, or has closed its connection. */
+  isGone(client: Machine): boolean {
+    return client.dead || this.#closedAt.has(client);
+  }
+
+  #onClosed(client: Machine, run: () => void): () => void {
+    const ends = this.#ends.get(client) ?? new Set();
+    this.#ends.set(client, ends);
+    ends.add(run);
+    return () => ends.delete(run);
   }
 
   /** Lets nothing through to a client and back for a while. */
@@ -213,6 +281,7 @@ export class DocumentServer {
   /** Ends every fault; what is on its way stays there. */
   restore(): void {
     this.#quality = FAULTLESS;
+    this.#outpacedUntil.clear();
     this.#cutUntil.clear();
   }
 
@@ -256,9 +325,16 @@ export class DocumentServer {
     { notBefore = -Infinity, notify = false }: WriteOptions,
   ): WriteResult<number> {
     const { maxBytes = Infinity } = this.#has;
+    if (this.#has.strangers && key in STRANGERS) {
+      this.#violate(`${client.name} writes over what is no document: ${key}`);
+    }
     if (value.length > maxBytes) this.#violate(`${client.name} writes ${value.length} bytes under ${key}`);
     const kept = this.#kept.get(key) ?? ABSENT;
     const time = this.#decider();
+    if (kept !== ABSENT && this.#world.now < (this.#outpacedUntil.get(client) ?? 0)) {
+      this.#replace(key, { ...kept, version: this.#nextVersion() }, false);
+      return { written: false };
+    }
     const early = this.#has.clock && time < notBefore;
     if (kept.version !== version || early) {
       this.#transitions.take(early ? "refused: too early" : "refused: another version");
@@ -286,6 +362,7 @@ export class DocumentServer {
     const isSame = kept.version === version && kept !== ABSENT;
     this.#transitions.take(isSame ? "removed" : "not removed: another version");
     if (!isSame) return false;
+    if (this.#has.strangers && key in STRANGERS) this.#violate(`${key} is removed, which is no document`);
     const days = (this.#world.now - kept.at) / 24 / 3_600_000;
     if (this.#world.now - kept.at < IN_USE) {
       this.#violate(`${key} is removed, which was used ${days.toFixed(1)} days ago`);
@@ -294,11 +371,21 @@ export class DocumentServer {
     return true;
   }
 
-  #list(client: Machine, cursor = ""): ListedDocuments<number> {
-    this.#listed.set(client, [...this.#listed.get(client) ?? [], this.#world.now]);
+  async #listFrom(client: Machine, cursor: string | undefined): Promise<ListedDocuments<number>> {
+    const listed = await this.#call(client, "list", () => {
+      this.#listed.set(client, [...this.#listed.get(client) ?? [], this.#world.now]);
+      return cursor === NO_CURSOR || this.#list(cursor);
+    });
+    if (listed === true) throw new RangeError(`no cursor: ${cursor}`);
+    return listed;
+  }
+
+  #list(cursor = ""): ListedDocuments<number> {
     const names = this.#names.filter((name) => name > cursor);
     const page = names.slice(0, this.#has.page);
     const documents = page.map((key) => ({ key, ...this.#found(this.#kept.get(key)!) }));
+    // What is removed while it is listed has no text.
+    if (this.#has.strangers) documents.push({ key: "removed", ...this.#found(ABSENT) });
     return { documents, cursor: page.length < names.length ? page.at(-1) : undefined };
   }
 
@@ -314,6 +401,7 @@ export class DocumentServer {
     const names = this.#names;
     for (const name of names) {
       const { at, value } = this.#kept.get(name)!;
+      if (this.#has.strangers && name in STRANGERS) continue;
       if (at > since || most <= names.length + 1 || !parseDocument(name, value).unused) continue;
       this.#violate(`${name} is never removed, in ${most} sweeps`);
     }
@@ -369,6 +457,7 @@ export class DocumentServer {
         this.#world.after(this.#delay(), () => client.deliver(() => settle(() => resolve(found))));
       };
       signal.addEventListener("abort", end);
+      this.#onClosed(client, fail);
       this.#world.after(this.#delay(), () => {
         if (signal.aborted || this.#isLost(client)) return;
         if ((this.#kept.get(key) ?? ABSENT).version === version) watchers.add(changed);
@@ -390,7 +479,10 @@ export class DocumentServer {
 
   #call<T>(client: Machine, what: string, work: () => T, heldUp?: number, before?: () => void): Promise<T> {
     this.#world.trace(client.name, `→ ${what}`);
+    const closed = () => new StoreError("the connection was closed", { permanent: true });
+    if (this.#closedAt.has(client)) return Promise.reject(closed());
     return new Promise((resolve, reject) => {
+      this.#onClosed(client, () => reject(closed()));
       const lost = () => {
         this.#world.trace(client.name, `⇥ ${what} lost`);
         if (!this.#random.chance(NOTICES)) return;

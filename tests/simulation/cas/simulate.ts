@@ -3,6 +3,7 @@ import type { Backend } from "../../../src/engine/mod.ts";
 import type { RemoteWaiters } from "../../../src/engine/own_waiters.ts";
 import { CasStore } from "../../../src/engine/store.ts";
 import { TURN_MS } from "../../../src/engine/period.ts";
+import { HandoffPlace } from "../../../src/handoff/place.ts";
 import type { Store } from "../../../src/contract/store.ts";
 import { Disturbances } from "../disturbances.ts";
 import { HandleIds } from "./handle_ids.ts";
@@ -90,7 +91,7 @@ const TIMED = 2_000;
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
   const random = new Random(seed);
   const world = new World(options.log);
-  const scenario = draw(random);
+  const scenario = draw(random, seed);
   world.trace("", `seed ${seed}: ${JSON.stringify(scenario)}`);
   using _ids = new HandleIds();
   return await new Simulation(world, random, scenario, options).run();
@@ -144,6 +145,7 @@ class Simulation {
         world,
         random: random.fork(),
         make: (machine) => this.#makeStore(machine, this.#server.connect(machine) as Backend, HOSTED),
+        name: scenario.names[0]!,
         ended: () => this.#disturbances.note(world.now + HOSTED.graceMs),
       });
     }
@@ -169,7 +171,9 @@ class Simulation {
     this.#server.restore();
     await this.#returned();
     for (const client of this.#clients) {
-      if (!client.dead && !this.#failed()) this.#employ(client, (worker) => worker.acquireAll(Infinity));
+      if (!this.#server.isGone(client) && !this.#failed()) {
+        this.#employ(client, (worker) => worker.acquireAll(Infinity));
+      }
     }
     await this.#returned();
     await world.run(this.#failed, world.now + 2_000);
@@ -202,15 +206,16 @@ class Simulation {
   }
 
   #longestGap(lapsed: boolean): number {
-    const { faults, leases, clients, quality } = this.#scenario;
+    const { faults, leases, clients, quality, cohort } = this.#scenario;
+    const linger = cohort?.linger ?? 0;
     if (faults) {
-      const dead = this.#clients.filter(({ dead }) => dead).length + this.#crashed;
+      const dead = this.#clients.filter((client) => this.#server.isGone(client)).length + this.#crashed;
       // Each process may miss one turn, however many waiters it has. Who reads an old document begins to watch anew.
       const turn = (quality.old > 0 ? 2 : 1) * (TURN_MS + NOTICED);
-      return RECOVERED + 2 * leases[1] + (clients.length + dead) * turn;
+      return RECOVERED + linger + 2 * leases[1] + (clients.length + dead) * turn;
     }
     // What is read once may be old: it is read again after a while.
-    const handover = quality.old > 0 ? HANDED_OVER + 2_000 : HANDED_OVER;
+    const handover = linger + (quality.old > 0 ? HANDED_OVER + 2_000 : HANDED_OVER);
     // Who came after the grant has to watch a holder for its whole lease.
     return lapsed ? handover + leases[1] : handover;
   }
@@ -221,6 +226,7 @@ class Simulation {
     this.#clients.push(client);
     const { rest } = this.#scenario;
     if (rest !== undefined && this.#world.now > rest.until) setRight(client, rest.until);
+    if (this.#scenario.many && this.#clients.length === 1) this.#employ(client, (worker) => worker.useMany());
     for (let i = 0; i < this.#scenario.workers; i++) {
       this.#employ(client, (worker) => keeps && i === 0 ? worker.keep(CRASHES.held) : worker.run());
     }
@@ -238,12 +244,19 @@ class Simulation {
       const store = this.#host === undefined
         ? this.#makeStore(client, backend)
         : new HostedStore(this.#host, client, this.#waiting);
-      this.#stores.set(client, this.#scenario.handsOn ? new HandoffStore(store, client) : store);
+      this.#stores.set(client, this.#handsOn(store, client));
     });
     return client;
   }
 
-  #makeStore(machine: Machine, backend: Backend, remote?: RemoteWaiters): Store {
+  #handsOn(store: Store, client: Machine): Store {
+    const { handsOn, cohort, closed } = this.#scenario;
+    if (!handsOn && cohort === undefined) return store;
+    // Callers have no other way to the store, as with cas(), or have the store itself.
+    return new HandoffStore(store, client, cohort, closed ? new HandoffPlace(store) : undefined);
+  }
+
+  #makeStore(machine: Machine, backend: Backend, remote?: RemoteWaiters): CasStore {
     const luck = this.#random.fork();
     const settings = { maxClockSkew: this.#scenario.maxClockSkew, observer: undefined, remote };
     if (remote !== undefined) return new (this.#engine ?? CasStore)(backend, settings, machine, () => luck.next());
@@ -297,6 +310,7 @@ class Simulation {
       scenario: this.#scenario,
       invariants: this.#invariants,
       transitions: this.#transitions,
+      server: this.#server,
       machine,
       store: this.#stores.get(machine)!,
     };

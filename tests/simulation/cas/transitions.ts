@@ -1,4 +1,5 @@
 import { type LockDocument, parseDocument } from "../../../src/engine/document.ts";
+import { handleOf } from "../../../src/contract/store.ts";
 import { Taken } from "../taken.ts";
 
 /** What writes do to a document. */
@@ -63,7 +64,7 @@ export class Transitions extends Taken<Transition> {
       if (known === undefined) {
         changes++;
         this.#clients.set(handle, client);
-        const waited = before.queue.some(({ claim }) => claim.owner === handle);
+        const waited = before.queue.some(({ claim }) => handleOf(claim) === handle);
         this.take(
           before.holders.size > 0 && after.holders.size > 1
             ? "granted beside others"
@@ -85,15 +86,15 @@ export class Transitions extends Taken<Transition> {
 
   /** Counts what has happened to the queue; returns how much that is. */
   #queue(client: string, before: LockDocument, after: LockDocument): number {
-    const queued = new Set(before.queue.map(({ claim }) => claim.owner));
-    const left = new Set(after.queue.map(({ claim }) => claim.owner));
-    const come = after.queue.filter(({ claim }) => !queued.has(claim.owner));
+    const queued = new Set(before.queue.map(({ claim }) => handleOf(claim)));
+    const left = new Set(after.queue.map(({ claim }) => handleOf(claim)));
+    const come = after.queue.filter(({ claim }) => !queued.has(handleOf(claim)));
     for (const { claim, ticket } of come) {
-      this.#clients.set(claim.owner, client);
+      this.#clients.set(handleOf(claim), client);
       this.take(ticket > before.counter ? "queued at the end" : "back at its former place");
     }
     const passedOver = before.queue.filter(({ claim }) =>
-      !left.has(claim.owner) && !after.holders.has(claim.owner) && this.#clients.get(claim.owner) !== client
+      !left.has(handleOf(claim)) && !after.holders.has(handleOf(claim)) && this.#clients.get(handleOf(claim)) !== client
     );
     if (passedOver.length > 0) this.take("turn not taken");
     if (passedOver.length > 1) this.take("several waiters passed over at once");

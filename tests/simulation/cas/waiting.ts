@@ -1,6 +1,7 @@
-import { type Attempt, type Claim, handleOf } from "../../../src/contract/store.ts";
+import { type Attempt, type Claim, handleOf, kindOf } from "../../../src/contract/store.ts";
 import { elapsed, type Instant } from "../../../src/time/clock.ts";
 import type { DocumentWaiter, LockDocument } from "../../../src/engine/document.ts";
+import { excluded, type Holder } from "../../verification/exclusion.ts";
 import type { Disturbances } from "../disturbances.ts";
 import type { Machine } from "../machine.ts";
 import type { World } from "../world.ts";
@@ -66,6 +67,8 @@ export class Waiting {
   readonly #waiters = new Map<string, Waiter>();
   /** The last tickets of all that have waited: a write of one that gave up may be executed later. */
   readonly #tickets = new Map<string, number>();
+  /** Which handle has given its place to another one, by that. */
+  readonly #givers = new Map<string, string>();
   /** The handles that take the lock from others. */
   readonly #thieves = new Set<string>();
   /** The longest time until a waiter was woken, in milliseconds. */
@@ -117,6 +120,12 @@ export class Waiting {
     this.#waiters.delete(handleOf(claim));
   }
 
+  /** Notes that a handle gives its place to another one. */
+  succeeds(from: Claim, to: Claim): void {
+    this.#givers.set(handleOf(to), handleOf(from));
+    this.leaves(from);
+  }
+
   sleeps(claim: Claim): void {
     const waiter = this.#waiters.get(handleOf(claim));
     if (waiter !== undefined) waiter.asleepSince = this.#now(waiter.client);
@@ -152,7 +161,12 @@ export class Waiting {
       // It has used its place, although it may not know that.
       else if (after.holders.has(handle)) waiter.isTold = false;
     }
+    const former = new Map(before.queue.map(({ claim, ticket }) => [handleOf(claim), ticket]));
     for (const [handle, { ticket }] of queued) {
+      const giver = this.#givers.get(handle) ?? "";
+      if (former.has(giver) && !queued.has(giver) && !former.has(handle) && former.get(giver) !== ticket) {
+        this.#violate(`${this.#label(handle)} is given another place than ${this.#label(giver)} had: ${name}`);
+      }
       this.#tickets.set(handle, ticket);
       this.#queued(handle, ticket, name);
     }
@@ -224,14 +238,20 @@ export class Waiting {
 
   /** Checks that nobody is granted the lock who came after a waiter that is still there, unless they may hold it together. */
   #checkOrder({ name, before, after }: ChangedDocument): void {
-    const places = new Map(before.queue.map(({ claim, ticket }) => [handleOf(claim), ticket]));
+    const tickets = new Map(before.queue.map(({ claim, ticket }) => [handleOf(claim), ticket]));
+    const present = Array.from(after.holders.values(), ({ claim }) => holderOf(claim));
+    const owners = new Set(Array.from(before.holders.values(), ({ claim }) => holderOf(claim).owner));
     for (const [handle, { claim }] of after.holders) {
       if (before.holders.has(handle) || this.#thieves.has(handle)) continue;
-      const place = places.get(handle) ?? this.#tickets.get(handle) ?? Infinity;
+      const { owner } = holderOf(claim);
+      // An owner that holds the lock has it again, whoever waits.
+      if (owner !== undefined && owners.has(owner)) continue;
+      const placeOf = (id: string) => tickets.get(id) ?? this.#tickets.get(id) ?? Infinity;
+      const place = Math.min(placeOf(handle), placeOf(this.#givers.get(handle) ?? handle));
       const isAhead = (waiter: DocumentWaiter) => {
-        return waiter.ticket < place && (waiter.claim.mode !== "shared" || claim.mode !== "shared");
+        return waiter.ticket < place && excluded(holderOf(waiter.claim), present).length > 0;
       };
-      const passed = after.queue.find((waiter) => places.has(handleOf(waiter.claim)) && isAhead(waiter));
+      const passed = after.queue.find((waiter) => tickets.has(handleOf(waiter.claim)) && isAhead(waiter));
       if (passed === undefined) continue;
       this.#violate(`${this.#label(handle)} overtakes ${this.#label(handleOf(passed.claim))}: ${name}`);
     }
@@ -244,4 +264,9 @@ export class Waiting {
   #label(handle: string): string {
     return `waiter ${handle.slice(0, 8)}`;
   }
+}
+
+/** Returns how a claim holds a lock: its owner, if it is one that was given. */
+function holderOf(claim: Claim): Holder {
+  return { kind: kindOf(claim), owner: claim.handle === undefined ? undefined : claim.owner };
 }

@@ -1,13 +1,14 @@
 import { acquireFrom } from "../../../src/lock/acquisition.ts";
-import { LockLostError, LockTimeoutError, StoreError } from "../../../src/contract/errors.ts";
+import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../../src/contract/errors.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { checkAcquireOptions } from "../../../src/lock/options.ts";
-import type { Store } from "../../../src/contract/store.ts";
+import type { EvictOptions, Kind, Store } from "../../../src/contract/store.ts";
 import type { Invariants } from "../invariants.ts";
 import type { Machine } from "../machine.ts";
 import type { Random } from "../random.ts";
 import type { World } from "../world.ts";
 import type { Rest, Scenario } from "./scenario.ts";
+import { type DocumentServer, LATE_BECAUSE, STRANGERS } from "./server.ts";
 import type { Transitions } from "./transitions.ts";
 
 /**
@@ -28,6 +29,32 @@ const LISTED = 500;
 /** Locks that are held for so long are not renewed, in milliseconds: only the store itself tells of a loss then. */
 const LONG = 30_000;
 
+/** The kinds of locks, where there are all of them, those who ask several times, and how often one of them asks. */
+const KINDS: readonly Kind[] = ["exclusive", "exclusive", "shared", 2, 3];
+const OWNERS: readonly string[] = ["x", "y"];
+const OWNED = 0.3;
+
+/** How often a name is asked for under which another program has written. */
+const STRANGE = 0.05;
+
+/** How many other names are used, how many of them at first, how many at once, and after how long they are forgotten. */
+const MANY = 2_200;
+const SOME = 1_500;
+const AT_ONCE = 20;
+const FORGOTTEN = 61_000;
+
+/** How long a call goes on at the most once its connection was closed, in milliseconds. */
+const CLOSED = 3_000;
+
+/** When a lock is asked for again that was held in another way, in milliseconds. */
+const CONFLICTS = 500;
+
+/** What is asked for. */
+interface Wish {
+  readonly kind: Kind;
+  readonly owner?: string | undefined;
+}
+
 /** A lock that a worker has, and what is called when it is released. */
 interface Holding {
   readonly lock: Lock;
@@ -42,6 +69,7 @@ export interface Workplace {
   readonly scenario: Scenario;
   readonly invariants: Invariants;
   readonly transitions: Transitions;
+  readonly server: DocumentServer;
   readonly machine: Machine;
   readonly store: Store;
 }
@@ -60,15 +88,16 @@ export class Worker {
 
   /** Works until no more faults happen. */
   async run(): Promise<void> {
-    const { world, scenario, machine } = this.#place;
+    const { world, scenario, machine, server } = this.#place;
     const { rest } = scenario;
-    while (world.now < scenario.length) {
+    while (world.now < scenario.length && server.closedAt(machine) === undefined) {
       if (rest !== undefined && world.now >= rest.from && world.now < rest.until) await this.#rest(rest);
       this.#log("thinking");
       await machine.sleep(this.#random.spread(1, scenario.thinking));
       const { impatient, patience, names } = scenario;
       const wait = this.#random.chance(impatient) ? 0 : this.#random.pick([this.#random.spread(...patience), Infinity]);
       if (this.#random.chance(LISTS)) await this.#query(this.#random.pick(names));
+      if (scenario.strangers && this.#random.chance(STRANGE)) await this.#acquireStranger();
       const holding = await this.#acquire(this.#random.pick(names), wait);
       if (holding !== undefined) await this.#hold(holding);
     }
@@ -101,12 +130,39 @@ export class Worker {
 
   /** Acquires each lock once more: whatever was left behind must have ended. */
   async acquireAll(wait: number): Promise<void> {
-    for (const name of this.#place.scenario.names) {
-      const holding = await this.#acquire(name, wait);
+    const { scenario: { names }, machine } = this.#place;
+    for (const name of names) {
+      let holding: Holding | "conflict" | undefined;
+      do {
+        if (holding === "conflict") await machine.sleep(CONFLICTS);
+        holding = await this.#ask(name, wait, { kind: "exclusive" });
+      } while (holding === "conflict");
       if (holding !== undefined) await this.#release(holding);
       else this.#place.invariants.violate(`${name} is not free although nothing fails any more`);
     }
     this.#log("done");
+  }
+
+  /** Uses thousands of names, each for a moment, and some more when most of those are long forgotten. */
+  async useMany(): Promise<void> {
+    const { machine, world, scenario, server } = this.#place;
+    for (let i = 0; i < MANY; i += AT_ONCE) {
+      if (i === SOME) await machine.sleep(FORGOTTEN);
+      if (world.now >= scenario.length || server.closedAt(machine) !== undefined) return;
+      await Promise.all(Array.from({ length: AT_ONCE }, (_, j) => this.#useOnce(`m${i + j}`)));
+    }
+  }
+
+  async #useOnce(name: string): Promise<void> {
+    const holding = await this.#acquire(name, 0);
+    if (holding !== undefined) await this.#release(holding);
+  }
+
+  /** Asks for a lock that is no lock: nobody may have it, or write there. */
+  async #acquireStranger(): Promise<void> {
+    const name = this.#random.pick(Object.keys(STRANGERS));
+    const holding = await this.#acquire(name, 0);
+    if (holding !== undefined) this.#place.invariants.violate(`${name} is granted, which is no document`);
   }
 
   async #rest({ until, sweeps }: Rest): Promise<void> {
@@ -132,10 +188,10 @@ export class Worker {
     const mine = () => invariants.heldOn(machine).filter((lock) => lock.name === name).map(({ fence }) => fence);
     const before = mine();
     this.#log(`listing ${name}`);
-    const asked = this.#random.pick([{ name }, {}, { limit: 1 }]);
+    const asked = this.#random.pick([{ name }, {}, { limit: 1 }, ...scenario.kinds ? [{ match: `${name}*` }] : []]);
     // A request that is lost is never answered.
     const over = machine.sleep(LISTED);
-    const listed = await Promise.race([over, store.query?.(asked).catch((error) => this.#log(`query: ${error}`))]);
+    const listed = await Promise.race([over, store.query?.(asked).catch((error) => this.#queryFailed(error))]);
     // A listing goes by one clock, which may be wrong.
     const { second, sets, quality: { old, leaps } } = scenario;
     const isSteady = second === undefined && sets === "none" && leaps === 0 && old === 0;
@@ -152,46 +208,103 @@ export class Worker {
     if (held.some(({ expiresIn }) => expiresIn! <= 0)) invariants.violate(`a lease of ${name} is listed that is over`);
   }
 
-  /** Takes a lock away from whoever holds it. */
+  /** Takes a lock away from whoever holds it, or from one that is listed. */
   async #evict(name: string): Promise<void> {
     const { store, scenario, invariants } = this.#place;
     this.#log(`evicting ${name}`);
     try {
-      await store.evict?.(name);
+      await store.evict?.(name, scenario.kinds ? await this.#someHolder(name) : undefined);
     } catch (error) {
       this.#log(`evict: ${error}`);
       if (!scenario.faults) invariants.violate(`no fault, but ${error}`);
     }
   }
 
-  async #acquire(
+  #queryFailed(error: unknown): void {
+    const { scenario: { faults }, invariants } = this.#place;
+    this.#log(`query: ${error}`);
+    if (!faults) invariants.violate(`no fault, but ${error}`);
+  }
+
+  /** Names a holder by its fence, which all handles of an owner have, or all holders. */
+  async #someHolder(name: string): Promise<EvictOptions | undefined> {
+    const over = this.#place.machine.sleep(LISTED);
+    const listed = await Promise.race([over, this.#place.store.query?.({ name })]);
+    const fence = listed?.held.find((entry) => entry.name === name)?.fence;
+    return fence === undefined || this.#random.chance(0.3) ? undefined : { fence };
+  }
+
+  async #acquire(name: string, wait: number, renew?: boolean): Promise<Holding | undefined> {
+    const holding = await this.#ask(name, wait, this.#wish(), renew);
+    return holding === "conflict" ? undefined : holding;
+  }
+
+  /** By default the description differs from one process that simulates to the other, and so does its length. */
+  #meta(): false | Record<string, string> {
+    const { described } = this.#place.scenario;
+    return described > 0 && { note: "x".repeat(described) };
+  }
+
+  #wish(): Wish {
+    const { kinds, shared } = this.#place.scenario;
+    if (!kinds) return { kind: this.#random.chance(shared) ? "shared" : "exclusive" };
+    return {
+      kind: this.#random.pick(KINDS),
+      owner: this.#random.chance(OWNED) ? this.#random.pick(OWNERS) : undefined,
+    };
+  }
+
+  async #ask(
     name: string,
     wait: number,
+    { kind, owner }: Wish,
     renew = this.#random.pick([true, true, false]) && this.#place.scenario.longestHold < LONG,
-  ): Promise<Holding | undefined> {
+  ): Promise<Holding | "conflict" | undefined> {
     const { scenario, invariants, machine, store } = this.#place;
     const lease = Math.ceil(this.#random.between(...scenario.leases));
-    const mode = this.#random.chance(scenario.shared) ? "shared" : "exclusive";
-    // By default the description differs from one process that simulates to the other, and so does its length.
+    const mode = kind === "shared" ? "shared" as const : "exclusive" as const;
+    const permits = typeof kind === "number" ? kind : undefined;
     const isRevoker = this.#random.chance(scenario.revokes);
-    const steal = isRevoker && mode === "exclusive" && wait === 0;
+    const steal = isRevoker && kind === "exclusive" && owner === undefined && wait === 0;
     if (isRevoker && !steal) await this.#evict(name);
-    const settings = checkAcquireOptions({ mode, wait, lease, renew, meta: false, ...steal && { steal } });
-    this.#log(`acquiring ${name} (${mode}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
+    const how = permits === undefined ? { mode } : { permits };
+    const settings = checkAcquireOptions({
+      ...how,
+      ...owner !== undefined && { owner },
+      wait,
+      lease,
+      renew,
+      meta: this.#meta(),
+      ...steal && { steal },
+    });
+    const whose = owner === undefined ? "" : ` of ${owner}`;
+    this.#log(`acquiring ${name} (${kind}${whose}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
     const call = invariants.called(name, machine);
     const began = machine.now().monotonic;
+    const { pauses } = machine;
     try {
       const lock = await acquireFrom(store, name, settings, machine);
       this.#log(lock === null ? `${name} is busy` : `got ${name}, fence ${lock.fence}`);
-      return lock === null ? undefined : { lock, renewed: renew, over: invariants.got(call, lock, 1) };
+      return lock === null ? undefined : { lock, renewed: renew, over: invariants.got(call, lock, 1, { kind, owner }) };
     } catch (error) {
       this.#log(`rejected: ${error}`);
+      this.#checkClosed(call.calledAt, pauses);
+      if (error instanceof LockConflictError && scenario.kinds) return "conflict";
       if (!(error instanceof LockTimeoutError || error instanceof StoreError)) {
         invariants.violate(`acquire failed with ${(error as Error).stack}`);
       }
+      // An attempt that others outpace ends sooner, and so does one of which no request is answered.
+      if (String(error).includes("the store did not answer within") && pauses === machine.pauses) {
+        invariants.violate(`an attempt of ${machine.name} is not answered: ${error}`);
+      }
+      if (
+        scenario.closes && /no answer to a (read|write)/.test(String(error)) && !String(error).includes(LATE_BECAUSE)
+      ) {
+        invariants.violate(`the reason for late requests is missing: ${error}`);
+      }
       if (String(error).includes("waiters are in its document")) this.#place.transitions.take("no room for a waiter");
       // A call whose write was refused pauses, perhaps for longer than a short wait.
-      const unanswered = machine.now().monotonic - began >= wait;
+      const unanswered = machine.now().monotonic - began >= wait || name in STRANGERS;
       if (!scenario.faults && error instanceof StoreError && !unanswered) invariants.violate(`no fault, but ${error}`);
       return undefined;
     }
@@ -223,6 +336,15 @@ export class Worker {
       const lost = error instanceof LockLostError && renewed && scenario.revokes === 0;
       if (!scenario.faults && (lost || error instanceof StoreError)) invariants.violate(`no fault, but ${error}`);
     }
+  }
+
+  /** Checks that a call which has failed did not go on for long once its connection was closed. */
+  #checkClosed(calledAt: number, pauses: number): void {
+    const { server, machine, world, invariants } = this.#place;
+    const closedAt = server.closedAt(machine);
+    if (closedAt === undefined || pauses < machine.pauses) return;
+    const ms = world.now - Math.max(closedAt, calledAt);
+    if (ms > CLOSED) invariants.violate(`${machine.name} waits ${ms.toFixed(0)} ms after its connection was closed`);
   }
 
   #log(what: string): void {
