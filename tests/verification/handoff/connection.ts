@@ -6,6 +6,8 @@ import {
   type Capability,
   type Claim,
   drift,
+  type EvictOptions,
+  handleOf,
   type QueryOptions,
   type Renewal,
   type Snapshot,
@@ -28,6 +30,10 @@ export interface Line {
   readonly timeout: number | undefined;
   /** How likely a request is lost, a reply is lost, both take long, or there never is an answer. */
   readonly faults: { readonly request: number; readonly reply: number; readonly late: number; readonly never: number };
+  /** Whether waiters may sleep, as long as another handle of their process names them. */
+  readonly sleeps: boolean;
+  /** Whether waiters are woken and holders notified, and replies say whether others wait. */
+  readonly listens: boolean;
   /** How likely half of a lease has passed when it is granted, as on a store that was granted it itself. */
   readonly ages: number;
   /** The operations that go wrong. */
@@ -125,12 +131,16 @@ export class Connection implements Store {
   readonly #back: Pipe;
   readonly #calls = new Set<Call>();
   readonly #sleepers = new Set<() => void>();
+  /** The handles that may sleep, and when each handle attempted or was named last. */
+  readonly #asleep = new Set<string>();
+  readonly #signs = new Map<string, number>();
 
   constructor(fixture: Fixture, line: Line) {
     this.#fixture = fixture;
     this.#line = line;
     this.capabilities = line.capabilities;
     this.observer = fixture.listener.observer;
+    if (!line.listens) Object.assign(this, { wakeup: undefined, revocation: undefined });
     this.#out = new Pipe(fixture, line, undefined);
     this.#back = new Pipe(fixture, line, fixture.host);
     if (!line.succeeds) return;
@@ -144,9 +154,19 @@ export class Connection implements Store {
     const { process, server } = this.#fixture;
     let revoked: readonly Tenure[] = [];
     const age = this.#fixture.random.chance(this.#line.ages) ? Math.floor(claim.lease / 2) : 0;
-    const execute = () => server.attempt(process, claim, options, age, (tenures) => revoked = tenures);
+    const { sleeps, listens } = this.#line;
+    for (const id of [handleOf(claim), ...options.alive ?? []]) this.#signs.set(id, this.#fixture.turns.now);
+    const reply = (attempt: Attempt): Attempt => {
+      if (sleeps && "retryAfter" in attempt) return { ...attempt, maySleep: true };
+      return listens || !attempt.granted ? attempt : { ...attempt, contended: undefined };
+    };
+    const execute = () => server.attempt(process, claim, options, age, (tenures) => revoked = tenures, reply);
     const answer = this.#request("attempt", claim, how, execute);
-    answer.then(({ granted }) => {
+    answer.then((attempt) => {
+      const { granted } = attempt;
+      if ("maySleep" in attempt) this.#asleep.add(handleOf(claim));
+      else this.#asleep.delete(handleOf(claim));
+      if (granted) { for (const id of attempt.run ?? []) this.#asleep.delete(id); }
       if (granted) server.told(claim);
       if (granted && options.steal) this.#revoked(revoked);
     }, () => {});
@@ -161,14 +181,21 @@ export class Connection implements Store {
     return answer;
   }
 
+  /** The handles that may sleep, and have given no sign of life for so many milliseconds: their places are lost. */
+  silent(ms: number): string[] {
+    const since = this.#fixture.turns.now - ms;
+    return [...this.#asleep].filter((id) => this.#signs.get(id)! < since && this.#fixture.server.isQueued(id));
+  }
+
   release(claim: Claim): Promise<boolean> {
+    this.#asleep.delete(handleOf(claim));
     this.#fixture.server.releasing(claim);
     return this.#request("release", claim, "", () => this.#fixture.server.release(claim));
   }
 
-  evict(name: string): Promise<number> {
+  evict(name: string, options?: EvictOptions): Promise<number> {
     let revoked: readonly Tenure[] = [];
-    const execute = () => this.#fixture.server.evict(name, (tenures) => revoked = tenures);
+    const execute = () => this.#fixture.server.evict(name, options, (tenures) => revoked = tenures);
     const answer = this.#request("evict", undefined, "", execute);
     answer.then(() => this.#revoked(revoked), () => {});
     return answer;

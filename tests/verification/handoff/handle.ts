@@ -56,6 +56,7 @@ export class Handle implements Wish {
   faulted = false;
   aborted = false;
   held: Held | undefined;
+  fence: bigint | undefined;
   tenure: Tenure | undefined;
   /** When its release was answered, or its call had failed. */
   settledAt = Infinity;
@@ -78,6 +79,12 @@ export class Handle implements Wish {
   /** Whether it waits, and may be handed the lock: it does not pause after a fault, and is on time. */
   get isReady(): boolean {
     return this.phase === "waiting" && !this.aborted && this.wait > 0 && this.asking === 0 && this.answer === "busy";
+  }
+
+  /** Notes that its caller was not told the last answer. */
+  lost(): void {
+    this.answer = "fault";
+    this.faulted = true;
   }
 
   /** Notes an attempt that it makes at its store. */

@@ -33,6 +33,9 @@ const UNDONE_MS = 500;
 const NOTICE_MS = 10;
 const NOTICE_TRIPS = 4;
 
+/** Within how many milliseconds a handle that may sleep is named: twice as often as stores forget a waiter. */
+const NAMED_MS = 7_500;
+
 /** How long after a close waiters may go on. */
 const CLOSED_MS = 600;
 
@@ -123,6 +126,12 @@ export class Judge {
     }
   }
 
+  /** Judges that a holder which was evicted by its name has lost the lock in the server. */
+  evicted({ label, phase, tenure }: Handle): void {
+    if (phase !== "held" || tenure === undefined || tenure.releasing || !this.#court.server.isHeld(tenure)) return;
+    this.violated("not evicted", `${label} was evicted, and the server has its lock`);
+  }
+
   /** Judges how a call that waits for a lock has failed. */
   failed(handle: Handle, error: unknown): void {
     if (error === ABORTED) return;
@@ -160,6 +169,7 @@ export class Judge {
       this.#judgeNeed(name);
     }
     this.#judgeClosed();
+    this.#judgePlaces();
   }
 
   #judgeFence(handle: Handle, fence: bigint): void {
@@ -378,6 +388,17 @@ export class Judge {
           "asleep after a close",
           `${label} still waits ${turns.now - process.closedAt} ms after the close`,
         );
+      }
+    }
+  }
+
+  /** Judges that a process names its sleeping handles: a store drops the places of others. */
+  #judgePlaces(): void {
+    const { turns, processes } = this.#court;
+    for (const { number, connection, stalledUntil, disturbedAt, closedAt } of processes) {
+      if (closedAt !== undefined || Math.max(stalledUntil, disturbedAt) + AFTERMATH_MS > turns.now) continue;
+      for (const id of connection.silent(NAMED_MS)) {
+        this.violated("place lost", `process ${number} has not named ${id} for ${NAMED_MS} ms, which waits`);
       }
     }
   }

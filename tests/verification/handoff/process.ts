@@ -1,5 +1,5 @@
 import type { Clock, Instant, Timer } from "../../../src/time/clock.ts";
-import type { AttemptOptions, Capability, Claim, QueryOptions, Store } from "../../../src/contract/store.ts";
+import type { AttemptOptions, Capability, Claim, EvictOptions, Store } from "../../../src/contract/store.ts";
 import { sleep } from "../../support/sleep.ts";
 import type { Connection } from "./connection.ts";
 import { onClock, type Stores } from "./stores.ts";
@@ -71,22 +71,44 @@ export class Process implements Host {
   closedAt: number | undefined;
   disposed = false;
 
-  constructor(number: number, turns: Turns, connect: (host: Process) => Connection, make: (self: Process) => Stores) {
+  constructor(
+    number: number,
+    turns: Turns,
+    connect: (host: Process) => Connection,
+    make: (self: Process) => Stores,
+    door: (self: Process) => Door,
+  ) {
     this.number = number;
     this.clock = new HostClock(turns, this);
     this.connection = connect(this);
     this.stores = make(this);
-    this.decorator = onClock(new Decorator(this.stores.store), this.clock);
+    this.decorator = onClock(new Decorator(this.stores.store, door(this)), this.clock);
   }
 }
 
-/** Passes all on. */
+/** What goes wrong between a caller and a store. */
+export interface Door {
+  /** Returns whether a call is made twice. */
+  doubles(): boolean;
+  /** Returns whether the reply to a call of a claim is lost. */
+  loses(claim: Claim): boolean;
+  /** Runs something later. */
+  later(run: () => void): void;
+}
+
+/** Passes all on, perhaps twice, and the answers, perhaps not. */
 class Decorator implements Store {
   readonly #store: Store;
+  readonly #door: Door;
   readonly capabilities: readonly Capability[];
+  readonly evict?: (name: string, options?: EvictOptions) => Promise<number>;
+  readonly query?: NonNullable<Store["query"]>;
 
-  constructor(store: Store) {
+  constructor(store: Store, door: Door) {
     this.#store = store;
+    this.#door = door;
+    if (store.evict !== undefined) this.evict = (name, options) => store.evict!(name, options);
+    if (store.query !== undefined) this.query = (options) => store.query!(options);
     // Whoever lists runs has to pass on more.
     this.capabilities = (store.capabilities ?? []).filter((each) => each !== "runs");
   }
@@ -104,15 +126,25 @@ class Decorator implements Store {
   }
 
   attempt(claim: Claim, options: AttemptOptions) {
-    return this.#store.attempt(claim, options);
+    // Whoever was not answered asks again: of two answers the later one counts.
+    if (this.#door.doubles()) this.#store.attempt(claim, options).catch(() => {});
+    return this.#answer(claim, this.#store.attempt(claim, options));
   }
 
   renew(claim: Claim) {
-    return this.#store.renew(claim);
+    if (this.#door.doubles()) this.#door.later(() => void this.#store.renew(claim).catch(() => {}));
+    return this.#answer(claim, this.#store.renew(claim));
   }
 
   release(claim: Claim) {
-    return this.#store.release(claim);
+    if (this.#door.doubles()) this.#door.later(() => void this.#store.release(claim).catch(() => {}));
+    return this.#answer(claim, this.#store.release(claim));
+  }
+
+  async #answer<T>(claim: Claim, answer: Promise<T>): Promise<T> {
+    const value = await answer;
+    if (this.#door.loses(claim)) throw new Error("the reply was lost at the door");
+    return value;
   }
 
   wakeup(claim: Claim, signal: AbortSignal) {
@@ -121,13 +153,5 @@ class Decorator implements Store {
 
   revocation(claim: Claim, signal: AbortSignal) {
     return this.#store.revocation!(claim, signal);
-  }
-
-  evict(name: string) {
-    return this.#store.evict!(name);
-  }
-
-  query(options?: QueryOptions) {
-    return this.#store.query!(options);
   }
 }

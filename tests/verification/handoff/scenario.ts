@@ -54,6 +54,12 @@ export interface Scenario {
   readonly reacts: number;
   /** Between what is done, in milliseconds. */
   readonly pauses: readonly number[];
+  /** How likely a call is lost, or made twice, between its caller and what hands locks on. */
+  readonly door: number;
+  /** Whether the process makes its cohort, and another one, of its connection itself, to which nobody else has access. */
+  readonly bare: boolean;
+  /** How long an outage takes, in milliseconds. */
+  readonly outages: readonly number[];
 }
 
 const CAPABILITIES: readonly Capability[] = ["shared", "permits", "owner", "steal", "evict", "query"];
@@ -73,6 +79,8 @@ export function drawScenario(
   const rate = (usual: number) => goesWrong ? random.pick([0, usual, usual, 3 * usual]) : 0;
   const own = capabilities(handoff, random);
   const ordered = random.chance(3 / 4);
+  const listens = handoff === "none" || theme !== "faults" && theme !== "ends" ||
+    new Random(seed ^ 0x1157).chance(3 / 4);
   const line: Line = {
     capabilities: [...CAPABILITIES, ...own],
     trip,
@@ -88,6 +96,9 @@ export function drawScenario(
       ? { request: 0, reply: 0, late: ordered ? 0 : 0.5, never: 0 }
       : { request: rate(0.03), reply: rate(0.03), late: rate(0.02), never: rate(0.005) },
     ages: random.pick([0, 0, 0.2]),
+    // The server forgets a waiter that neither attempts nor listens, whoever names it: other processes may then overtake it.
+    sleeps: listens && typeof handoff !== "string" && new Random(seed ^ 0x51ee).chance(1 / 4),
+    listens,
     faulty: theme === "lost replies"
       ? ["attempt"]
       : theme === "slow"
@@ -118,6 +129,9 @@ export function drawScenario(
     ["close", theme === "ends" ? random.pick([0, 0.3, 0.3, 2]) : 0],
     ["dispose", theme === "ends" ? random.pick([0, 0.3, 2]) : 0],
   ];
+  // By numbers of its own, so that the other worlds stay what they are.
+  const more = new Random(seed ^ 0xd00e);
+  const isLong = theme === "faults" && more.chance(1 / 4);
   const longLeases = isSlow && !random.chance(1 / 4) ? [1_000, 5_000] : [300, 1_000, 5_000];
   return {
     theme,
@@ -144,7 +158,10 @@ export function drawScenario(
     reads: random.pick([0, 0.3, 1]),
     repeats: random.pick([0, 0.3, 0.7]),
     reacts: random.pick([0, 0.2, 0.5]),
-    pauses: random.pick([[0], [0, 0, 1, 2], [0, 1, 5, 20], [0, 5, 50, 400]]),
+    pauses: isLong ? [0, 50, 5_000] : random.pick([[0], [0, 0, 1, 2], [0, 1, 5, 20], [0, 5, 50, 400]]),
+    door: theme !== "calm" && more.chance(1 / 6) ? more.pick([0.05, 0.3]) : 0,
+    bare: typeof handoff !== "string" && more.chance(1 / 4),
+    outages: isLong ? [100, 9_000] : [100, 1_000, 5_000],
   };
 }
 

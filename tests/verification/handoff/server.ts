@@ -1,4 +1,4 @@
-import type { Attempt, AttemptOptions, Claim, Renewal } from "../../../src/contract/store.ts";
+import type { Attempt, AttemptOptions, Claim, EvictOptions, Renewal } from "../../../src/contract/store.ts";
 import { handleOf } from "../../../src/contract/store.ts";
 import type { MemoryStore } from "../../../src/stores/memory/store.ts";
 
@@ -104,6 +104,7 @@ export class Server {
    *
    * @param age how much of the lease has passed when the lock is granted, in milliseconds
    * @param revoked is passed what that revokes
+   * @param reply returns the answer that is sent
    */
   async attempt(
     process: number,
@@ -111,6 +112,7 @@ export class Server {
     options: AttemptOptions,
     age: number,
     revoked: (tenures: readonly Tenure[]) => void,
+    reply: (attempt: Attempt) => Attempt = (attempt) => attempt,
   ): Promise<Attempt> {
     const number = ++this.#executed;
     const asked = age === 0 ? claim : { ...claim, lease: claim.lease - age };
@@ -122,7 +124,7 @@ export class Server {
     }
     if (queues) this.#queue(claim.name).set(handleOf(claim), process);
     if (attempt.granted) revoked(this.#granted(process, asked, attempt, options.steal === true));
-    return attempt.granted && age > 0 ? { ...attempt, age } : attempt;
+    return reply(attempt.granted && age > 0 ? { ...attempt, age } : attempt);
   }
 
   async renew(claim: Claim): Promise<Renewal> {
@@ -155,10 +157,22 @@ export class Server {
   }
 
   /** Evicts. What that revokes is passed to `revoked`. */
-  async evict(name: string, revoked: (tenures: readonly Tenure[]) => void): Promise<number> {
-    const evicted = await this.store.evict(name);
-    revoked(this.#revoke(name));
+  async evict(
+    name: string,
+    options: EvictOptions | undefined,
+    revoked: (tenures: readonly Tenure[]) => void,
+  ): Promise<number> {
+    const evicted = await this.store.evict(name, options);
+    const isMeant = ({ handle, blocks }: Tenure) =>
+      (options?.handle ?? handle) === handle &&
+      (options?.fence === undefined || blocks.some(({ first }) => first === options.fence));
+    revoked(this.#revoke(name, isMeant));
     return evicted;
+  }
+
+  /** Returns whether a handle is in a queue. */
+  isQueued(handle: string): boolean {
+    return [...this.#queues.values()].some((queue) => queue.has(handle));
   }
 
   #queue(name: string): Map<string, number> {
@@ -212,8 +226,8 @@ export class Server {
     return revoked;
   }
 
-  #revoke(name: string): readonly Tenure[] {
-    const revoked = this.#tenures.filter((tenure) => tenure.name === name && this.isHeld(tenure));
+  #revoke(name: string, isMeant: (tenure: Tenure) => boolean = () => true): readonly Tenure[] {
+    const revoked = this.#tenures.filter((tenure) => tenure.name === name && this.isHeld(tenure) && isMeant(tenure));
     for (const tenure of revoked) Object.assign(tenure, { end: "revoked", endedAt: this.#now() });
     return revoked;
   }

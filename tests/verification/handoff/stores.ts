@@ -34,6 +34,9 @@ export function onClock<S extends Store>(store: S, clock: Clock): S {
   return store;
 }
 
+/** The options of another cohort of a process. */
+const BESIDE = { keep: 10, linger: 0 } as const;
+
 /** What hands locks on: the shipped classes, or such whose branches are counted. */
 export interface Mechanism {
   readonly HandoffStore: typeof HandoffStore;
@@ -56,12 +59,23 @@ export function makeStores(
   connection: Connection,
   clock: Clock,
   handoff: HandoffKind,
+  bare: boolean,
   mechanism: Mechanism = { HandoffStore, HandoffCohort },
 ): Stores {
   onClock(connection, clock);
+  const { HandoffCohort: Cohort } = mechanism;
+  if (bare && typeof handoff !== "string") {
+    const [store, target] = [handoff, BESIDE].map((each) => onClock(new Cohort(connection, clock, each), clock));
+    return {
+      store: store!,
+      target: target!,
+      dispose: () => store![Symbol.asyncDispose](),
+      kept: () => store!.names.length,
+    };
+  }
   if (handoff === "none") return { store: connection, target: connection, kept: () => 0 };
   const target = onClock(new mechanism.HandoffStore(connection, clock), clock);
   if (handoff === "default") return { store: target, target, kept: () => target.names.length };
-  const store = onClock(new mechanism.HandoffCohort(connection, clock, handoff, target.place), clock);
+  const store = onClock(new Cohort(connection, clock, handoff, target.place), clock);
   return { store, target, dispose: () => store[Symbol.asyncDispose](), kept: () => store.names.length };
 }

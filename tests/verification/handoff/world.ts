@@ -8,7 +8,7 @@ import { Connection, type Fixture } from "./connection.ts";
 import type { Flaw } from "./flaws.ts";
 import { Handle, type Held, type Wish } from "./handle.ts";
 import { ABORTED, type Court, Judge, type Violation } from "./judge.ts";
-import { HostClock, Process } from "./process.ts";
+import { type Door, HostClock, Process } from "./process.ts";
 import type { Deed, Scenario } from "./scenario.ts";
 import { Server, type Tenure } from "./server.ts";
 import { makeServer, makeStores, type Mechanism } from "./stores.ts";
@@ -56,6 +56,8 @@ export class World implements Court {
   readonly processes: readonly Process[];
   readonly handles: Handle[] = [];
   readonly #random: Random;
+  /** Draws what was added later, so that the other draws stay what they are. */
+  readonly #extra: Random;
   readonly #judge: Judge;
   readonly #log: ((line: string) => void) | undefined;
   readonly #flaw: Flaw | undefined;
@@ -76,6 +78,7 @@ export class World implements Court {
     this.#flaw = flaw;
     this.#mechanism = mechanism;
     this.#random = new Random(seed ^ 0x5eed);
+    this.#extra = new Random(seed ^ 0xe7a);
     this.turns = new Turns(this.#random.fork());
     this.server = new Server(makeServer(new HostClock(this.turns)), () => this.turns.now, (tenure, passedOver) => {
       this.#judge.tenure(tenure, passedOver);
@@ -174,7 +177,9 @@ export class World implements Court {
         return void call.handles[0]!.held!.extend(lease).catch(() => {});
       }
       case "query":
-        return void stores.store.query!(random.chance(1 / 2) ? { name } : {}).catch(() => {});
+        return void stores.store.query!(random.chance(1 / 2) ? { name } : this.#extra.pick([{}, { limit: 1 }])).catch(
+          () => {},
+        );
       case "evict":
         return this.#evict(process, name);
       case "stall":
@@ -183,7 +188,7 @@ export class World implements Court {
         return this.#disturb(process);
       case "outage":
         connection.outage = {
-          until: this.turns.now + random.pick([100, 1_000, 5_000]),
+          until: this.turns.now + random.pick(this.scenario.outages),
           refuses: random.chance(1 / 2),
         };
         this.#note(() =>
@@ -218,7 +223,22 @@ export class World implements Court {
     );
     this.#note(() => `process ${process.number} evicts "${name}" through its ${through}`);
     this.#revokedAt.set(name, this.turns.now);
-    door.evict!(name).then(() => this.#revokedAt.set(name, this.turns.now), () => {});
+    const meant = this.#someHolder(process, name);
+    const options = meant === undefined
+      ? undefined
+      : this.#extra.chance(1 / 2)
+      ? { fence: meant.fence! }
+      : { handle: meant.ids.at(-1)! };
+    door.evict!(name, options).then(() => {
+      this.#revokedAt.set(name, this.turns.now);
+      if (meant !== undefined) this.#judge.evicted(meant);
+    }, () => {});
+  }
+
+  /** Returns a holder of a process, if one is to be evicted alone. */
+  #someHolder(process: Process, name: string): Handle | undefined {
+    const held = this.handles.filter((each) => each.process === process && each.name === name && each.believes);
+    return held.length === 0 || this.#extra.chance(1 / 2) ? undefined : this.#extra.pick(held);
   }
 
   /** Notes that a process was told that it has revoked a lock. */
@@ -244,7 +264,8 @@ export class World implements Court {
       joint: deed === "all",
       forgotten: random.chance(forgets),
     } as const;
-    const through = steals ? random.pick([store, target, decorator]) : random.chance(9 / 10) ? store : target;
+    const usual = this.scenario.door > 0 ? decorator : store;
+    const through = steals ? random.pick([store, target, decorator]) : random.chance(9 / 10) ? usual : target;
     const wanted = deed !== "all" || random.chance(1 / 2) ? [random.pick(names)] : names;
     const label = `${process.number}.${this.#calls.length + 1}`;
     const handles = wanted.map((name) => new Handle({ ...wish, name }, label, process, through));
@@ -309,6 +330,7 @@ export class World implements Court {
     for (const handle of call.handles) {
       handle.phase = "held";
       handle.held = lock;
+      handle.fence = fences.get(handle.name)!;
       this.#judge.granted(handle, fences.get(handle.name)!);
       if (handle.steals) this.#revokedAt.set(handle.name, this.turns.now);
     }
@@ -439,13 +461,32 @@ export class World implements Court {
     };
     const make = ({ connection, clock }: Process) => {
       this.#flaw?.(connection);
-      return makeStores(connection, clock, this.scenario.handoff, this.#mechanism);
+      return makeStores(connection, clock, this.scenario.handoff, this.scenario.bare, this.#mechanism);
     };
-    const process = new Process(number, this.turns, connect, make);
+    const process = new Process(number, this.turns, connect, make, (self) => this.#door(self));
     const { stores: { store, target }, decorator } = process;
     this.#watch(store, [store, decorator]);
     if (target !== store) this.#watch(target, [target]);
     return process;
+  }
+
+  /** Has calls lost, and made twice, between the callers of a process and its store, until all goes well. */
+  #door(process: Process): Door {
+    const goesWrong = () => {
+      const does = process.connection.faulty && this.#extra.chance(this.scenario.door);
+      if (does) this.#disturb(process);
+      return does;
+    };
+    return {
+      doubles: goesWrong,
+      loses: (claim) => {
+        const does = goesWrong();
+        const task = does ? taskOf(claim) : undefined;
+        for (const each of this.handles) if (each.label === task && each.name === claim.name) each.lost();
+        return does;
+      },
+      later: (run) => void this.turns.at(this.turns.now + this.#extra.pick([0, 1, 50, 500]), run, { host: process }),
+    };
   }
 
   /** Has the handles that were asked for at these doors note the attempts that are made for them at a store. */
