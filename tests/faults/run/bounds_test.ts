@@ -63,13 +63,17 @@ Deno.test("excesses() finds what an abandoned wait leaves for long, unless a fau
 Deno.test("excesses() finds what is left of a waiter, unless its queue was evicted", () => {
   const left = remains({ atOnce: true, held: false, until: 26_000, gone: false });
   const what = ["lock a was left after a release that was answered"];
-  const long = ["lock a was left for 16000 ms after an acquire that ended: released"];
-  for (const [start, expected] of [[4_000, what], [6_000, []], [12_000, long]] as const) {
+  const long = "lock a was left for 16000 ms after an acquire that ended: released";
+  for (const [start, expected] of [[4_000, what], [6_000, []], [12_000, [`a place for ${long}`]]] as const) {
     const evictions = [{ start, end: start + 500 }];
     assertEquals(found({ remains: [left], breaches: evictions, evictions }), expected);
-    assertEquals(found({ remains: [left], breaches: evictions }), start === 12_000 ? long : what, "other data loss");
+    assertEquals(
+      found({ remains: [left], breaches: evictions }),
+      start === 12_000 ? [`a place for ${long}`] : what,
+      "other data loss",
+    );
     const lock = { ...left, atOnce: false, held: true };
-    assertEquals(found({ remains: [lock], breaches: evictions, evictions }), long, "not only a waiter");
+    assertEquals(found({ remains: [lock], breaches: evictions, evictions }), [long], "not only a waiter");
   }
 });
 
@@ -77,9 +81,10 @@ Deno.test("excesses() allows a place until its waiter is dead if no release coul
   const left = remains({ end: "store", atOnce: undefined, held: false, until: 21_500 });
   const fault = (end: number) => new FaultTimes([{ start: 9_000, end }], 0);
   assertEquals(found({ remains: [left] }, fault(15_000)), []);
-  const long = ["lock a was left for 11500 ms after an acquire that ended: store"];
+  const lock = "lock a was left for 11500 ms after an acquire that ended: store";
+  const long = [`a place for ${lock}`];
   assertEquals(found({ remains: [left] }, fault(14_000)), long, "a try could reach it");
-  assertEquals(found({ remains: [{ ...left, held: true }] }, fault(15_000)), long, "not a lock");
+  assertEquals(found({ remains: [{ ...left, held: true }] }, fault(15_000)), [lock], "not a lock");
   assertEquals(found({ remains: [{ ...left, gone: false }] }, fault(15_000)), long, "not for ever");
   assertEquals(found({ remains: [{ ...left, until: 25_500 }] }, fault(15_000)).length, 1, "not for longer");
 });
@@ -87,10 +92,11 @@ Deno.test("excesses() allows a place until its waiter is dead if no release coul
 Deno.test("excesses() finds what is left of a waiter for ever, although data was lost", () => {
   const left = remains({ end: "timeout", atOnce: undefined, held: false, until: 26_000 });
   const breaches = [{ start: 9_500, end: 9_600 }];
-  const long = ["lock a was left for 16000 ms after an acquire that ended: timeout"];
+  const lock = "lock a was left for 16000 ms after an acquire that ended: timeout";
+  const long = [`a place for ${lock}`];
   assertEquals(found({ remains: [left], breaches }), []);
   assertEquals(found({ remains: [left] }), long);
-  assertEquals(found({ remains: [{ ...left, held: true }], breaches }), long);
+  assertEquals(found({ remains: [{ ...left, held: true }], breaches }), [lock]);
   assertEquals(found({ remains: [{ ...left, gone: false }], breaches }), long);
 });
 
@@ -102,6 +108,17 @@ Deno.test("excesses() allows a late attempt a lease, if the clients may send it 
   assertEquals(found({ remains: [{ ...left, unanswered: false }], traits: LATE }), what);
   const longer = { ...left, until: left.until + 600 };
   assertEquals(found({ remains: [longer], traits: LATE }).length, 1);
+});
+
+Deno.test("excesses() allows a place in a crowd until its turn has come", () => {
+  const left = remains({ end: "store", held: false, until: 29_000 });
+  const storesOf = () => 15;
+  assertEquals(found({ remains: [left], storesOf }), []);
+  assertEquals(found({ remains: [{ ...left, until: 70_000 }], storesOf }).length, 1);
+  for (const other of [{ held: true }, { gone: false }]) {
+    assertEquals(found({ remains: [{ ...left, ...other }], storesOf }).length, 1);
+  }
+  assertEquals(found({ remains: [left] }).length, 1, "no crowd");
 });
 
 Deno.test("excesses() finds that nothing could be looked at", () => {
