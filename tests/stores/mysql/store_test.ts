@@ -431,8 +431,7 @@ for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
 
 test("MysqlBackend does not say that nothing was done in a transaction of MySQL", async (place) => {
   const { connections } = checkMysqlOptions(place.pool("mysql2", { connectionLimit: 1 }) as MysqlPool, {});
-  const run = (sql: string, values?: readonly string[]) =>
-    connections.run(sql.replace(/\/\*M!.*?\*\//g, ""), values);
+  const run = (sql: string, values?: readonly string[]) => connections.run(sql.replace(/\/\*M!.*?\*\//g, ""), values);
   // What MariaDB alone executes is a comment to MySQL.
   const backend = new MysqlBackend({ run, lateBecause: undefined }, "holdfast_locks");
   await backend.read("a");
