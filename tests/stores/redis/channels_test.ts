@@ -10,6 +10,7 @@ import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { connectAs, RULE } from "./rights.ts";
+import { testClean } from "./on_server.ts";
 
 /** All rights but those to the channels of the wake-ups. */
 const DEAF = [...RULE.keys, "resetchannels", ...RULE.client, ...RULE.scripts];
@@ -74,8 +75,7 @@ for (const [what, [settings, rule, says]] of Object.entries(SILENT)) {
   });
 }
 
-Deno.test("evict() without PUBLISH warns the process, if there is no observer", async () => {
-  await using server = await RedisServer.start();
+testClean("evict() without PUBLISH warns the process, if there is no observer", async ({ server }) => {
   const client = await connectAs(server, server.connect(), "evictor", ["~*", "&holdfast:*", "+@all", "-publish"]);
   const [held, waiter, store] = [claimOf("a"), claimOf("a"), redis(server.connect())];
   await grant(store, held);
@@ -83,11 +83,9 @@ Deno.test("evict() without PUBLISH warns the process, if there is no observer", 
   const warnings = await warningsOf(() => redis(client).evict("a"));
   assert(warnings.some((each) => each.includes('the user "evictor" may not run')), `${warnings}`);
   await store.release(waiter);
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("release(), evict() and steal work for a user without the channels", async () => {
-  await using server = await RedisServer.start();
+testClean("release(), evict() and steal work for a user without the channels", async ({ server }) => {
   const admin = server.connect();
   const store = redis(await connectAs(server, admin, "deaf", DEAF));
   const mine = () => claimOf("a", "exclusive", LONG, "me");
@@ -116,5 +114,4 @@ Deno.test("release(), evict() and steal work for a user without the channels", a
     for (const claim of owners) await grant(distant, claim);
     for (const claim of owners) assert(await store.release(claim), "released");
   }
-  assertEquals(await server.leftovers(), []);
 });

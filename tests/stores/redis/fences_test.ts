@@ -12,6 +12,7 @@ import { after, START } from "./after.ts";
 import { counterAt } from "./counter.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { serverStore } from "../../support/server_store.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 const KEYS = lockKeys("lock:a");
 const FENCE = KEYS[5];
@@ -19,9 +20,7 @@ const FENCE = KEYS[5];
 /** The fence that the clock gives at the start of each test. */
 const FIRST = BigInt(START) * 1_000n;
 
-Deno.test("attempt() reserves a block of fences, and leaves the counter at its end", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() reserves a block of fences, and leaves the counter at its end", async ({ client }) => {
   const claim = block(5);
   const first = await after(0, client, attempt, { claim });
   assertEquals(first, { granted: true, fence: FIRST, fences: 5, contended: false });
@@ -35,9 +34,7 @@ Deno.test("attempt() reserves a block of fences, and leaves the counter at its e
   assertEquals(next, { granted: true, fence: FIRST + 10n });
 });
 
-Deno.test("attempt() reserves no fence further than 10 ms ahead of the clock but the first", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() reserves no fence further than 10 ms ahead of the clock but the first", async ({ client }) => {
   const cases = [
     [undefined, 50_000, 0n, 10_001],
     [undefined, 10_001, 0n, 10_001],
@@ -76,10 +73,7 @@ Deno.test("attempt() keeps the end of a block until 7 days after the clock has r
   }
 });
 
-Deno.test("attempt() for a block says whether others are left waiting", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("attempt() for a block says whether others are left waiting", async ({ client, store }) => {
   await subscribed(client);
   const [holder, head, next] = [claimOf("a"), block(3), claimOf("a")];
   await grant(store, holder);
@@ -93,12 +87,9 @@ Deno.test("attempt() for a block says whether others are left waiting", async ()
   }
   assertEquals(seen, [[3, true], [3, false]]);
   assert(await store.release(head), "released");
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() holds nothing when the end of its block cannot be written", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() holds nothing when the end of its block cannot be written", async ({ client }) => {
   await client.hset(FENCE, "mine", 1);
   await assertRejects(() => serverStore(client).attempt(block(5), { enqueue: true }), StoreError, "WRONGTYPE");
   assertEquals(await client.keys("*"), [FENCE]);

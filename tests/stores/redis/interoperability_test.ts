@@ -4,9 +4,9 @@ import { redis } from "@holdfast/lock/redis";
 import { FOREIGN_POLL_MS } from "../../../src/stores/redis/constants.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
+import { testClean } from "./on_server.ts";
 
-Deno.test("acquire() is excluded by a plain SET NX PX until that expires or is deleted", async () => {
-  await using server = await RedisServer.start();
+testClean("acquire() is excluded by a plain SET NX PX until that expires or is deleted", async ({ server }) => {
   const [client, rival] = [server.connect(), server.connect()];
   const lease = 1_000;
   const setAt = performance.now();
@@ -32,7 +32,6 @@ Deno.test("acquire() is excluded by a plain SET NX PX until that expires or is d
     assertEquals(await rival.get(`lock:${lock.name}`), lock.owner);
     await lock.release();
   }
-  assertEquals(await server.leftovers(), []);
 });
 
 Deno.test("attempt() tells the head of the queue to ask often while a rival holds", async () => {

@@ -11,6 +11,7 @@ import { testOfMessages } from "./clients.ts";
 import { type Identity, identityOf } from "./identity.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { serverStore } from "../../support/server_store.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 /** A lease that a test waits for the end of, in milliseconds. */
 const SHORT = 300;
@@ -18,10 +19,7 @@ const SHORT = 300;
 const HOLDERS = "{lock:a}:holders";
 const QUEUE = "{lock:a}:queue";
 
-Deno.test("attempt() grants shared handles together, each with its own fence", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("attempt() grants shared handles together, each with its own fence", async ({ client, store }) => {
   const claims = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a", "shared")];
   let last = 0n;
   for (const claim of claims) {
@@ -36,13 +34,9 @@ Deno.test("attempt() grants shared handles together, each with its own fence", a
     assert(await store.release(claim) && !await store.release(claim), "released once");
   }
   await store.release(claims[0]!);
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() gives each shared handle its own lease", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() gives each shared handle its own lease", async ({ server, client, store }) => {
   const [short, middle, long] = [
     claimOf("a", "shared", SHORT),
     claimOf("a", "shared"),
@@ -70,10 +64,7 @@ Deno.test("attempt() gives each shared handle its own lease", async () => {
   await until(async () => (await server.leftovers()).length === 0, "all have ended");
 });
 
-Deno.test("attempt() lets no shared newcomer past the queue", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("attempt() lets no shared newcomer past the queue", async ({ client, store }) => {
   const [holder, writer, reader] = [claimOf("a", "shared"), claimOf("a"), claimOf("a", "shared")];
   await grant(store, holder);
   await ask(store, writer);
@@ -88,11 +79,9 @@ Deno.test("attempt() lets no shared newcomer past the queue", async () => {
   await store.release(writer);
   await grant(store, reader);
   await store.release(reader);
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("release() serves shared waiters in a row together, and notifies the next one", async () => {
-  await using server = await RedisServer.start();
+testClean("release() serves shared waiters in a row together, and notifies the next one", async ({ server }) => {
   const [client, watcher] = [server.connect(), server.connect()];
   const store = serverStore(client);
   const notified: string[] = [];
@@ -119,7 +108,6 @@ Deno.test("release() serves shared waiters in a row together, and notifies the n
   await store.release(writer);
   await grant(store, readers[2]!);
   await store.release(readers[2]!);
-  assertEquals(await server.leftovers(), []);
 });
 
 testOfMessages("release() notifies the next waiter of another client, however many it serves", async () => {
@@ -147,10 +135,7 @@ testOfMessages("release() notifies the next waiter of another client, however ma
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() of the first of several shared waiters serves those behind, too", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("attempt() of the first of several shared waiters serves those behind, too", async ({ client, store }) => {
   const [holder, first, second] = [claimOf("a", "exclusive", SHORT), claimOf("a", "shared"), claimOf("a", "shared")];
   await grant(store, holder);
   await ask(store, first);
@@ -160,13 +145,9 @@ Deno.test("attempt() of the first of several shared waiters serves those behind,
   assertEquals(await client.zcard(HOLDERS), 2);
   await assertEnds(client, LONG);
   for (const claim of [first, second]) assert(await store.release(claim), "released");
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("release() of a waiter serves those who waited only behind it", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("release() of a waiter serves those who waited only behind it", async ({ client, store }) => {
   const [holder, writer, reader] = [claimOf("a", "shared"), claimOf("a"), claimOf("a", "shared")];
   await grant(store, holder);
   await ask(store, writer);
@@ -174,13 +155,9 @@ Deno.test("release() of a waiter serves those who waited only behind it", async 
   assert(await store.release(writer), "it gives up its place");
   assert((await client.zrange(HOLDERS, 0, "-1")).includes(reader.owner), "the reader is served");
   for (const claim of [reader, holder]) assert(await store.release(claim), "released");
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() and release() pass over a dead waiter that does not fit now", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("attempt() and release() pass over a dead waiter that does not fit now", async ({ client, store }) => {
   const [, , waiters] = lockKeys("lock:a");
   const [holder, dead, writer] = [claimOf("a", "shared"), claimOf("a"), claimOf("a")];
   const readers = [claimOf("a", "shared"), claimOf("a", "shared")];
@@ -197,13 +174,9 @@ Deno.test("attempt() and release() pass over a dead waiter that does not fit now
   await store.release(writer);
   assert((await client.zrange(HOLDERS, 0, "-1")).includes(readers[1]!.owner), "served past the dead");
   for (const claim of [...readers, holder]) assert(await store.release(claim), "released");
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() gets a lock after a shared reservation that nobody claimed", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("attempt() gets a lock after a shared reservation that nobody claimed", async ({ store }) => {
   const [holder, sleeper, reader, writer] = [
     claimOf("a"),
     claimOf("a", "shared"),
@@ -222,7 +195,6 @@ Deno.test("attempt() gets a lock after a shared reservation that nobody claimed"
   await store.release(writer);
   await grant(store, sleeper);
   await store.release(sleeper);
-  assertEquals(await server.leftovers(), []);
 });
 
 testOfMessages("attempt() passes over a shared waiter whose client is gone", async () => {
@@ -245,10 +217,7 @@ testOfMessages("attempt() passes over a shared waiter whose client is gone", asy
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() grants no more permits than there are, in order", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("attempt() grants no more permits than there are, in order", async ({ client, store }) => {
   const [a, b, c, d, e] = [claimOf("a", 2), claimOf("a", 2), claimOf("a", 2), claimOf("a", 2), claimOf("a", 2)];
   assert(await grant(store, a) < await grant(store, b), "the fence rises");
   assertEquals(await client.get("lock:a"), ":permits=2");
@@ -262,7 +231,6 @@ Deno.test("attempt() grants no more permits than there are, in order", async () 
   await grant(store, d);
   await ask(store, e, false);
   for (const claim of [c, d]) assert(await store.release(claim), "released");
-  assertEquals(await server.leftovers(), []);
 });
 
 testOfMessages("attempt() gets the permit of a dead holder after its lease", async () => {
@@ -291,10 +259,7 @@ testOfMessages("attempt() gets the permit of a dead holder after its lease", asy
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() with other permits than the holders' changes nothing", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("attempt() with other permits than the holders' changes nothing", async ({ server, client, store }) => {
   const queued = claimOf("a", 3);
   for (const present of ["exclusive", "shared", 2] as const) {
     const holder = claimOf("a", present);
@@ -330,13 +295,9 @@ Deno.test("attempt() with other permits than the holders' changes nothing", asyn
   await client.del("lock:a");
   await grant(store, queued);
   await store.release(queued);
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() begins again after a rival has deleted the key of a shared lock", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("attempt() begins again after a rival has deleted the key of a shared lock", async ({ client, store }) => {
   for (const kind of ["shared", 2, "exclusive"] as const) {
     const [lost, ...more] = [claimOf("a", 2), claimOf("a", 2), claimOf("a", kind)];
     await grant(store, lost);
@@ -353,69 +314,65 @@ Deno.test("attempt() begins again after a rival has deleted the key of a shared 
     assertEquals(await client.exists("lock:a"), 0);
     await client.del(HOLDERS, "{lock:a}:grants");
   }
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() of a shared lock is refused where a key is of another type", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
-  const named = (["exclusive", "shared", 2] as const).map((kind) => claimOf("a", kind, LONG, "me"));
-  for (const key of ["queue", "holders", "fence"].map((key) => `{lock:a}:${key}`)) {
-    await client.hset(key, "mine", 1);
-    // Who is alone is in no list.
-    const fresh = key === HOLDERS ? [] : [claimOf("a", "shared"), claimOf("a", 2)];
-    for (const claim of [...fresh, ...named]) {
-      const error = await store.attempt(claim, { enqueue: true }).catch((error: unknown) => error);
-      assert(String(error).includes("WRONGTYPE"), String(error));
-      assertEquals(await client.keys("*"), [key]);
+testOnServer(
+  "attempt() of a shared lock is refused where a key is of another type",
+  async ({ server, client, store }) => {
+    const named = (["exclusive", "shared", 2] as const).map((kind) => claimOf("a", kind, LONG, "me"));
+    for (const key of ["queue", "holders", "fence"].map((key) => `{lock:a}:${key}`)) {
+      await client.hset(key, "mine", 1);
+      // Who is alone is in no list.
+      const fresh = key === HOLDERS ? [] : [claimOf("a", "shared"), claimOf("a", 2)];
+      for (const claim of [...fresh, ...named]) {
+        const error = await store.attempt(claim, { enqueue: true }).catch((error: unknown) => error);
+        assert(String(error).includes("WRONGTYPE"), String(error));
+        assertEquals(await client.keys("*"), [key]);
+      }
+      assertEquals(await client.hgetall(key), { mine: "1" });
+      await client.del(key);
     }
-    assertEquals(await client.hgetall(key), { mine: "1" });
-    await client.del(key);
-  }
-  const [alone, second] = [claimOf("a", "shared"), claimOf("a", "shared")];
-  await client.hset(HOLDERS, "mine", 1);
-  await grant(store, alone);
-  const error = await store.attempt(second, { enqueue: true }).catch((error: unknown) => error);
-  assert(String(error).includes("WRONGTYPE"), String(error));
-  assertEquals(await store.renew(alone), "renewed");
-  assert(await store.release(alone) && !await store.release(second), "the first one held it, and it alone");
-  assertEquals(await client.hgetall(HOLDERS), { mine: "1" });
-  assertEquals((await server.leftovers()).sort(), [HOLDERS]);
-});
-
-Deno.test("attempt() keeps a sole shared holder's lease when a second one joins", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
-  for (const kind of ["shared", 2] as const) {
-    const marker = kind === 2 ? ":permits=2" : ":shared";
-    const [alone, second, endless] = [claimOf("a", kind, LONG / 2), claimOf("a", kind, SHORT), claimOf("b", kind)];
-    const fence = await grant(store, alone);
-    assertEquals(await client.get("lock:a"), `${marker} ${alone.owner}`);
-    assertEquals(await client.exists(HOLDERS), 0);
-    assertEquals(await store.renew({ ...alone, lease: LONG }), "renewed");
-    assertEquals((await store.query!()).held.map(({ owner }) => owner), [alone.owner]);
-    assertEquals([await store.renew(second), await store.release(second)], ["lost", false]);
-    assert(await grant(store, second) > fence, "the fence rises");
-    await assertEnds(client, LONG);
-    assertEquals(await client.get("lock:a"), marker);
+    const [alone, second] = [claimOf("a", "shared"), claimOf("a", "shared")];
+    await client.hset(HOLDERS, "mine", 1);
+    await grant(store, alone);
+    const error = await store.attempt(second, { enqueue: true }).catch((error: unknown) => error);
+    assert(String(error).includes("WRONGTYPE"), String(error));
     assertEquals(await store.renew(alone), "renewed");
-    await until(async () => !await isHeld(store, second), "the second one has ended");
-    assert(await store.release(alone), "released");
-    // A rival may have taken the expiry away.
-    await grant(store, endless);
-    await client.persist("lock:b");
-    await grant(store, { ...second, name: "b" });
-    for (const claim of [endless, { ...second, name: "b" }]) await store.release(claim);
-    assertEquals(await server.leftovers(), []);
-  }
-});
+    assert(await store.release(alone) && !await store.release(second), "the first one held it, and it alone");
+    assertEquals(await client.hgetall(HOLDERS), { mine: "1" });
+    assertEquals((await server.leftovers()).sort(), [HOLDERS]);
+  },
+);
 
-Deno.test("attempt() takes a foreign value for a holder, whatever it looks like", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer(
+  "attempt() keeps a sole shared holder's lease when a second one joins",
+  async ({ server, client, store }) => {
+    for (const kind of ["shared", 2] as const) {
+      const marker = kind === 2 ? ":permits=2" : ":shared";
+      const [alone, second, endless] = [claimOf("a", kind, LONG / 2), claimOf("a", kind, SHORT), claimOf("b", kind)];
+      const fence = await grant(store, alone);
+      assertEquals(await client.get("lock:a"), `${marker} ${alone.owner}`);
+      assertEquals(await client.exists(HOLDERS), 0);
+      assertEquals(await store.renew({ ...alone, lease: LONG }), "renewed");
+      assertEquals((await store.query!()).held.map(({ owner }) => owner), [alone.owner]);
+      assertEquals([await store.renew(second), await store.release(second)], ["lost", false]);
+      assert(await grant(store, second) > fence, "the fence rises");
+      await assertEnds(client, LONG);
+      assertEquals(await client.get("lock:a"), marker);
+      assertEquals(await store.renew(alone), "renewed");
+      await until(async () => !await isHeld(store, second), "the second one has ended");
+      assert(await store.release(alone), "released");
+      // A rival may have taken the expiry away.
+      await grant(store, endless);
+      await client.persist("lock:b");
+      await grant(store, { ...second, name: "b" });
+      for (const claim of [endless, { ...second, name: "b" }]) await store.release(claim);
+      assertEquals(await server.leftovers(), []);
+    }
+  },
+);
+
+testClean("attempt() takes a foreign value for a holder, whatever it looks like", async ({ client, store }) => {
   const values = [
     ":",
     ":shared ",
@@ -441,13 +398,9 @@ Deno.test("attempt() takes a foreign value for a holder, whatever it looks like"
     assertEquals(await client.getBuffer("lock:a"), before);
     assertEquals(await store.evict!("a"), 1);
   }
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() gets a lock whose list of holders is gone", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() gets a lock whose list of holders is gone", async ({ server, client, store }) => {
   for (const next of ["exclusive", "shared", 2] as const) {
     const [one, two, claim] = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a", next)];
     for (const claim of [one, two]) await grant(store, claim);
@@ -459,65 +412,62 @@ Deno.test("attempt() gets a lock whose list of holders is gone", async () => {
   }
 });
 
-Deno.test("renew() keeps the number of the last renewal for as long as the lock is held", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
-  const kinds: (() => Claim)[] = [
-    () => claimOf("a"),
-    () => claimOf("a", "shared"),
-    () => claimOf("a", 2),
-    () => claimOf("a", "exclusive", LONG, "me"),
-  ];
-  for (const [i, make] of kinds.entries()) {
-    const claims = i === 0 ? [make()] : [make(), make()];
-    for (const claim of claims) {
-      await grant(store, claim);
-      for (const renewal of [1, 3]) assertEquals(await store.renew({ ...claim, renewal }), "renewed");
-      for (const renewal of [undefined, 1, 2]) {
-        assertEquals(await store.renew({ ...claim, lease: SHORT, renewal }), "renewed", "but not shortened");
+testOnServer(
+  "renew() keeps the number of the last renewal for as long as the lock is held",
+  async ({ server, client, store }) => {
+    const kinds: (() => Claim)[] = [
+      () => claimOf("a"),
+      () => claimOf("a", "shared"),
+      () => claimOf("a", 2),
+      () => claimOf("a", "exclusive", LONG, "me"),
+    ];
+    for (const [i, make] of kinds.entries()) {
+      const claims = i === 0 ? [make()] : [make(), make()];
+      for (const claim of claims) {
+        await grant(store, claim);
+        for (const renewal of [1, 3]) assertEquals(await store.renew({ ...claim, renewal }), "renewed");
+        for (const renewal of [undefined, 1, 2]) {
+          assertEquals(await store.renew({ ...claim, lease: SHORT, renewal }), "renewed", "but not shortened");
+        }
+        assert(await client.pttl("lock:a") > SHORT, "the later one counts");
+        assertEquals(await store.renew({ ...claim, renewal: 3 }), "renewed", "the last one again");
+      }
+      // Asked for once more, as when an attempt arrives late, it keeps the number.
+      for (const claim of claims) {
+        await grant(store, claim);
+        assertEquals(await store.renew({ ...claim, lease: SHORT, renewal: 2 }), "renewed");
       }
       assert(await client.pttl("lock:a") > SHORT, "the later one counts");
-      assertEquals(await store.renew({ ...claim, renewal: 3 }), "renewed", "the last one again");
+      const byHandle = (one: Identity, other: Identity) => one.handle < other.handle ? -1 : 1;
+      assertEquals(
+        (await store.query!()).held.map(identityOf).sort(byHandle),
+        claims.map(identityOf).sort(byHandle),
+      );
+      for (const claim of claims) assert(await store.release({ ...claim, renewal: 3 }), "released");
+      assertEquals(await store.renew({ ...claims[0]!, renewal: 4 }), "lost");
+      assertEquals(await server.leftovers(), []);
     }
-    // Asked for once more, as when an attempt arrives late, it keeps the number.
-    for (const claim of claims) {
-      await grant(store, claim);
-      assertEquals(await store.renew({ ...claim, lease: SHORT, renewal: 2 }), "renewed");
+    // Who was alone takes its number along when others come, and leaves none behind.
+    for (const kind of ["shared", 2] as const) {
+      const [first, second, third] = [claimOf("a", kind), claimOf("a", kind), claimOf("a", kind)];
+      await grant(store, first);
+      await store.renew({ ...first, renewal: 2 });
+      await grant(store, second);
+      assertEquals(await store.renew({ ...first, lease: SHORT, renewal: 1 }), "renewed");
+      if (kind === 2) await ask(store, third, false);
+      await store.release(second);
+      assert(await client.pttl("lock:a") > SHORT, "the later one counts");
+      await grant(store, second);
+      await store.release({ ...first, renewal: 2 });
+      assertEquals(await client.zrange(HOLDERS, 0, "-1"), [second.owner]);
+      await grant(store, third);
+      for (const claim of [second, third]) assert(await store.release(claim), "released");
+      assertEquals(await server.leftovers(), []);
     }
-    assert(await client.pttl("lock:a") > SHORT, "the later one counts");
-    const byHandle = (one: Identity, other: Identity) => one.handle < other.handle ? -1 : 1;
-    assertEquals(
-      (await store.query!()).held.map(identityOf).sort(byHandle),
-      claims.map(identityOf).sort(byHandle),
-    );
-    for (const claim of claims) assert(await store.release({ ...claim, renewal: 3 }), "released");
-    assertEquals(await store.renew({ ...claims[0]!, renewal: 4 }), "lost");
-    assertEquals(await server.leftovers(), []);
-  }
-  // Who was alone takes its number along when others come, and leaves none behind.
-  for (const kind of ["shared", 2] as const) {
-    const [first, second, third] = [claimOf("a", kind), claimOf("a", kind), claimOf("a", kind)];
-    await grant(store, first);
-    await store.renew({ ...first, renewal: 2 });
-    await grant(store, second);
-    assertEquals(await store.renew({ ...first, lease: SHORT, renewal: 1 }), "renewed");
-    if (kind === 2) await ask(store, third, false);
-    await store.release(second);
-    assert(await client.pttl("lock:a") > SHORT, "the later one counts");
-    await grant(store, second);
-    await store.release({ ...first, renewal: 2 });
-    assertEquals(await client.zrange(HOLDERS, 0, "-1"), [second.owner]);
-    await grant(store, third);
-    for (const claim of [second, third]) assert(await store.release(claim), "released");
-    assertEquals(await server.leftovers(), []);
-  }
-});
+  },
+);
 
-Deno.test("retake() restores the number of the last renewal", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("retake() restores the number of the last renewal", async ({ client, store }) => {
   const claim = { ...claimOf("a"), renewal: 5 };
   const fence = await grant(store, claim);
   await store.renew(claim);
@@ -526,7 +476,6 @@ Deno.test("retake() restores the number of the last renewal", async () => {
   assertEquals(await store.renew({ ...claim, renewal: 4, lease: SHORT }), "renewed");
   assert(await client.pttl("lock:a") > SHORT, "by a later one");
   await store.release(claim);
-  assertEquals(await server.leftovers(), []);
 });
 
 testOfMessages("renew() and release() wake the head of the queue when the lock is free earlier", async () => {
@@ -569,10 +518,7 @@ testOfMessages("renew() and release() wake the head of the queue when the lock i
   }
 });
 
-Deno.test("vote(), confirm() and retake() know a shared handle", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("vote(), confirm() and retake() know a shared handle", async ({ client, store }) => {
   const [one, two, writer] = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a")];
   const options = { enqueue: false, guess: 1n, maxClockSkew: 0 };
   for (const claim of [one, two]) assert((await store.vote(claim, options)).granted, "granted");
@@ -592,7 +538,6 @@ Deno.test("vote(), confirm() and retake() know a shared handle", async () => {
   assertEquals(await client.get("lock:a"), ":shared");
   assert(!(await store.vote(claimOf("a", 2), options)).granted, "a vote knows no conflict");
   await store.release(two);
-  assertEquals(await server.leftovers(), []);
 });
 
 async function isHeld(store: Store, claim: Claim): Promise<boolean> {

@@ -7,10 +7,9 @@ import { prolong, release } from "../../../src/stores/redis/commands/holder.ts";
 import { BLOCK_LEAD_US } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf } from "../../support/claims.ts";
-import { RedisServer } from "../../support/redis_server.ts";
-import { serverStore } from "../../support/server_store.ts";
 import { until } from "../../support/until.ts";
 import { after, START } from "./after.ts";
+import { testOnServer } from "./on_server.ts";
 
 const [LOCK, , , , GRANTS, FENCE] = lockKeys("lock:a");
 const GROUP = crypto.randomUUID();
@@ -32,9 +31,7 @@ async function grantRun(client: Redis, claims: readonly [Claim, ...Claim[]]): Pr
   return reply.granted ? reply.run ?? [] : [];
 }
 
-Deno.test("query() lists the members of a run with meta and since, and release() ends that", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() lists the members of a run with meta and since, and release() ends that", async ({ client }) => {
   const [head, ...members] = cohort();
   assertEquals(await grantRun(client, [head, ...members]), members.map(({ owner }) => owner));
   const { pending } = await after(20, client, entries, { name: "a" });
@@ -57,9 +54,7 @@ Deno.test("query() lists the members of a run with meta and since, and release()
   assertEquals(await client.keys("*"), [FENCE]);
 });
 
-Deno.test("query() lists of a run only those that there was a fence for as its members", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() lists of a run only those that there was a fence for as its members", async ({ client }) => {
   const [head, second, ...others] = cohort();
   const holder = claimOf("a");
   await after(0, client, attempt, { claim: holder });
@@ -77,10 +72,7 @@ Deno.test("query() lists of a run only those that there was a fence for as its m
   assertEquals(await pending(), [[second!.owner, true]]);
 });
 
-Deno.test("renew() keeps the members of a run listed for another lease", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("renew() keeps the members of a run listed for another lease", async ({ client, store }) => {
   const [head, member] = cohort();
   const holder = claimOf("a");
   for (const claim of [holder, head, member!]) await store.attempt(claim, { enqueue: true });
@@ -100,9 +92,7 @@ Deno.test("renew() keeps the members of a run listed for another lease", async (
   assertEquals(await client.keys("*"), [FENCE]);
 });
 
-Deno.test("prolong() that comes late leaves the members of another holder alone", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("prolong() that comes late leaves the members of another holder alone", async ({ client }) => {
   const [head, ...members] = cohort();
   await grantRun(client, [head, ...members]);
   const left = await client.pttl(GRANTS);
@@ -112,17 +102,13 @@ Deno.test("prolong() that comes late leaves the members of another holder alone"
   assert(await client.pttl(GRANTS) <= 10, "its own is");
 });
 
-Deno.test("attempt() notes no members where there are none", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() notes no members where there are none", async ({ client }) => {
   const [head] = cohort();
   assertEquals(await grantRun(client, [head]), []);
   assertEquals(await client.exists(GRANTS), 0);
 });
 
-Deno.test("query() lists members for no other holder, nor for several", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() lists members for no other holder, nor for several", async ({ client }) => {
   const claims = cohort();
   await grantRun(client, claims);
   // As if the lease had ended.

@@ -7,6 +7,7 @@ import { acquireWoken } from "./wakeups/acquire_woken.ts";
 import { tested, testOfMessages } from "./clients.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, clash, grant, LONG } from "../../support/claims.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 /** A lease that a test waits for the end of, in milliseconds. */
 const SHORT = 300;
@@ -53,28 +54,27 @@ for (const owner of OWNERS) {
   });
 }
 
-Deno.test("attempt() of an owner's second handle is granted past the queue, and once", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = redis(tested(client));
-  for (const kind of ["exclusive", "shared", 1] as const) {
-    const [first, second] = [claimOf("a", kind, LONG, "me"), claimOf("a", kind, LONG, "me")];
-    const waiter = claimOf("a", kind === 1 ? 1 : "exclusive");
-    const fence = await grant(store, first);
-    await ask(store, waiter);
-    for (let i = 0; i < 3; i++) assertEquals(await grant(store, second), fence);
-    await store.release(first);
-    await ask(store, waiter);
-    await store.release(second);
-    assert(await grant(store, waiter) > fence, "it rises");
-    await store.release(waiter);
-    assertEquals(await server.leftovers(), []);
-  }
-});
+testOnServer(
+  "attempt() of an owner's second handle is granted past the queue, and once",
+  async ({ server, client }) => {
+    const store = redis(tested(client));
+    for (const kind of ["exclusive", "shared", 1] as const) {
+      const [first, second] = [claimOf("a", kind, LONG, "me"), claimOf("a", kind, LONG, "me")];
+      const waiter = claimOf("a", kind === 1 ? 1 : "exclusive");
+      const fence = await grant(store, first);
+      await ask(store, waiter);
+      for (let i = 0; i < 3; i++) assertEquals(await grant(store, second), fence);
+      await store.release(first);
+      await ask(store, waiter);
+      await store.release(second);
+      assert(await grant(store, waiter) > fence, "it rises");
+      await store.release(waiter);
+      assertEquals(await server.leftovers(), []);
+    }
+  },
+);
 
-Deno.test("attempt() that is granted to a holding owner leaves the queue", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testClean("attempt() that is granted to a holding owner leaves the queue", async ({ client }) => {
   const store = redis(tested(client));
   const [holder, rival] = [claimOf("a"), claimOf("a")];
   const [first, second] = [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")];
@@ -87,11 +87,9 @@ Deno.test("attempt() that is granted to a holding owner leaves the queue", async
   for (const claim of [first, second]) assert(await store.release(claim), "released");
   assert(await grant(store, rival) > fence, "it rises");
   await store.release(rival);
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("renew() and release() of a handle ignore an owner of the same name", async () => {
-  await using server = await RedisServer.start();
+testClean("renew() and release() of a handle ignore an owner of the same name", async ({ server }) => {
   const store = redis(tested(server.connect()));
   const holder = claimOf("a");
   const thief = claimOf("a", "exclusive", LONG, handleOf(holder));
@@ -104,12 +102,9 @@ Deno.test("renew() and release() of a handle ignore an owner of the same name", 
     assertEquals(await store.renew(by), "renewed");
   }
   assert(await store.release(next), "released");
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() of another handle does not shorten the owner's lease", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() of another handle does not shorten the owner's lease", async ({ server, client }) => {
   const store = redis(tested(client));
   for (const kind of ["exclusive", "shared"] as const) {
     const [long, short] = [claimOf("a", kind, LONG, "me"), claimOf("a", kind, SHORT, "me")];
@@ -127,9 +122,7 @@ Deno.test("attempt() of another handle does not shorten the owner's lease", asyn
   }
 });
 
-Deno.test("attempt() keeps an owner's fence until its last handle is released", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testClean("attempt() keeps an owner's fence until its last handle is released", async ({ client }) => {
   const store = redis(tested(client));
   const mine = () => claimOf("a", "shared", LONG, "me");
   const [first, second, third, brief] = [mine(), mine(), mine(), claimOf("a", "shared", SHORT, "brief")];
@@ -146,11 +139,9 @@ Deno.test("attempt() keeps an owner's fence until its last handle is released", 
   await until(async () => (await store.query!()).held.length === 3, "the brief one has ended");
   assert(await grant(store, { ...brief, lease: LONG }) > next, "a new fence");
   for (const claim of [third, brief, ...others]) assert(await store.release(claim), "released");
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() is refused while its owner still has an exclusive handle", async () => {
-  await using server = await RedisServer.start();
+testClean("attempt() is refused while its owner still has an exclusive handle", async ({ server }) => {
   const store = redis(tested(server.connect()));
   for (const kind of ["shared", 2] as const) {
     for (const lease of [LONG / 2, 2 * LONG]) {
@@ -168,12 +159,9 @@ Deno.test("attempt() is refused while its owner still has an exclusive handle", 
       for (const claim of [second, other]) assert(await store.release(claim), "released");
     }
   }
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() that finds an owner's exclusive handle ended keeps the lock's end", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testClean("attempt() that finds an owner's exclusive handle ended keeps the lock's end", async ({ client }) => {
   const store = redis(tested(client));
   const [brief, shared] = [claimOf("a", "exclusive", SHORT, "me"), claimOf("a", "shared", LONG, "me")];
   for (const claim of [brief, shared]) await grant(store, claim);
@@ -183,12 +171,9 @@ Deno.test("attempt() that finds an owner's exclusive handle ended keeps the lock
   const left = await client.pttl("lock:a");
   assert(left > 0 && left <= LONG, `${left} ms`);
   assert(await store.release(shared), "released");
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("an owner counts once among the permits", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testClean("an owner counts once among the permits", async ({ client }) => {
   const store = redis(tested(client));
   const mine = () => claimOf("a", 3, LONG, "me");
   const [first, second, third, fourth] = [mine(), mine(), mine(), mine()];
@@ -204,12 +189,9 @@ Deno.test("an owner counts once among the permits", async () => {
   await store.release(fourth);
   await grant(store, waiter);
   for (const claim of [waiter, ...fresh]) assert(await store.release(claim), "released");
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() refuses an owner that would wait for itself, and does nothing", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() refuses an owner that would wait for itself, and does nothing", async ({ server, client }) => {
   const store = redis(tested(client));
   const cases = [["shared", "exclusive"], ["shared", 2], [2, "exclusive"], [2, "shared"], [2, 3]] as const;
   for (const [present, asked] of cases) {
@@ -250,9 +232,7 @@ testOfMessages("acquire() of all waiting handles resolves once their owner holds
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() of a waiter is a conflict once its owner holds the lock otherwise", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testClean("attempt() of a waiter is a conflict once its owner holds the lock otherwise", async ({ client }) => {
   const holder = await acquire(tested(client), "a");
   const shared = acquire(tested(client), "a", { owner: "me", mode: "shared" });
   await until(async () => await client.zcard("{lock:a}:queue") === 1, "it is queued");
@@ -264,5 +244,4 @@ Deno.test("attempt() of a waiter is a conflict once its owner holds the lock oth
   await assertRejects(() => exclusive, LockConflictError);
   // It has made way.
   for (const lock of await Promise.all([shared, behind])) await lock.release();
-  assertEquals(await server.leftovers(), []);
 });
