@@ -7,17 +7,15 @@ import { retake, vote } from "../../../src/stores/redis/commands/quorum.ts";
 import { POLL_MS, RANK_STEP_MS } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
-import { RedisServer } from "../../support/redis_server.ts";
 import { after, holder, START } from "./after.ts";
+import { testOnServer } from "./on_server.ts";
 
 const [LOCK, , , HOLDERS] = lockKeys("lock:a");
 
 /** How waiters are reached about whom an undelivered message proves nothing. */
 const waiter = { address: `?holdfast:${crypto.randomUUID()}`, ticket: "" };
 
-Deno.test("renew() and entries() count a holder to the last millisecond of its lease", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("renew() and entries() count a holder to the last millisecond of its lease", async ({ client }) => {
   const claim = holder(LONG);
   await after(0, client, attempt, { claim });
   const seen: unknown[] = [];
@@ -30,18 +28,14 @@ Deno.test("renew() and entries() count a holder to the last millisecond of its l
   assertEquals((await after(LONG - 1, client, renew, claim)).renewed, true);
 });
 
-Deno.test("attempt() grants a permit from the millisecond on in which a lease ends", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() grants a permit from the millisecond on in which a lease ends", async ({ client }) => {
   for (const claim of [holder(LONG, 2), holder(2 * LONG, 2)]) await after(0, client, attempt, { claim });
   const claim = holder(LONG, 2);
   assertEquals(await after(LONG - 1, client, attempt, { claim }), { granted: false, retryAfter: 2, ticket: "" });
   assertEquals((await after(LONG, client, attempt, { claim })).granted, true);
 });
 
-Deno.test("attempt() returns the end of the lease, later by a step for each waiter ahead", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() returns the end of the lease, later by a step for each waiter ahead", async ({ client }) => {
   await after(0, client, attempt, { claim: holder(1_000) });
   const asked = [];
   for (let i = 0; i < 3; i++) asked.push(await after(400, client, attempt, { claim: claimOf("a"), waiter }));
@@ -55,18 +49,14 @@ Deno.test("attempt() returns the end of the lease, later by a step for each wait
   ]);
 });
 
-Deno.test("attempt() returns the next millisecond when the lease ends in this one", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() returns the next millisecond when the lease ends in this one", async ({ client }) => {
   await after(0, client, attempt, { claim: claimOf("a") });
   const asked = [];
   for (const pttl of [0, -1]) asked.push(await after(0, client, attempt, { claim: claimOf("a") }, pttl));
   assertEquals(asked.map((reply) => "retryAfter" in reply && reply.retryAfter), [1, POLL_MS]);
 });
 
-Deno.test("attempt() returns the end of the first of the leases that an owner has", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() returns the end of the first of the leases that an owner has", async ({ client }) => {
   const first = holder(2_000);
   // A shared handle beside the exclusive one.
   const second: Claim = { ...first, handle: `${first.owner}/${crypto.randomUUID()}`, mode: "shared", lease: 3_000 };
@@ -75,9 +65,7 @@ Deno.test("attempt() returns the end of the first of the leases that an owner ha
   assertEquals(reply, { granted: false, retryAfter: 2_001, ticket: "" });
 });
 
-Deno.test("attempt() that is repeated leaves a shared holder the lease that it has", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() that is repeated leaves a shared holder the lease that it has", async ({ client }) => {
   const [short, long] = [holder(LONG, "shared"), holder(3 * LONG, "shared")];
   for (const claim of [short, long]) await after(0, client, attempt, { claim });
   for (const [lease, ends] of [[LONG - 100, LONG], [LONG + 100, LONG + 100]] as const) {
@@ -86,9 +74,7 @@ Deno.test("attempt() that is repeated leaves a shared holder the lease that it h
   }
 });
 
-Deno.test("release() and entries() take a waiter for dead three polls after it asked", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("release() and entries() take a waiter for dead three polls after it asked", async ({ client }) => {
   for (const [ms, alive] of [[3 * POLL_MS - 1, true], [3 * POLL_MS, false]] as const) {
     const [first, silent, next] = [claimOf("a"), claimOf("a"), claimOf("a")];
     await after(0, client, attempt, { claim: first });
@@ -101,9 +87,7 @@ Deno.test("release() and entries() take a waiter for dead three polls after it a
   }
 });
 
-Deno.test("release() frees the lock at once when all waiters are dead", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("release() frees the lock at once when all waiters are dead", async ({ client }) => {
   for (const mode of ["exclusive", "shared"] as const) {
     const first = claimOf("a", mode);
     await after(0, client, attempt, { claim: first });
@@ -113,9 +97,7 @@ Deno.test("release() frees the lock at once when all waiters are dead", async ()
   }
 });
 
-Deno.test("attempt() that comes again without its ticket keeps the place of the waiter", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() that comes again without its ticket keeps the place of the waiter", async ({ client }) => {
   await after(0, client, attempt, { claim: claimOf("a") });
   const claim = claimOf("a");
   const tickets = [];
@@ -123,9 +105,7 @@ Deno.test("attempt() that comes again without its ticket keeps the place of the 
   assertEquals(tickets.map((reply) => "ticket" in reply && reply.ticket), [`${START * 1_000}`, `${START * 1_000}`]);
 });
 
-Deno.test("attempt() beside a sole holder keeps its lease, which is never endless", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() beside a sole holder keeps its lease, which is never endless", async ({ client }) => {
   for (const [pttl, left] of [[0, 1], [1, 2], [-1, 604_800_000]] as const) {
     const sole = claimOf("a", "shared");
     await after(0, client, attempt, { claim: sole });
@@ -135,9 +115,7 @@ Deno.test("attempt() beside a sole holder keeps its lease, which is never endles
   }
 });
 
-Deno.test("renew() of a holder in the list ignores lower numbers, and repeats its own", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("renew() of a holder in the list ignores lower numbers, and repeats its own", async ({ client }) => {
   const claim = holder(LONG);
   await after(0, client, attempt, { claim });
   const ends: (string | null)[] = [];
@@ -148,9 +126,7 @@ Deno.test("renew() of a holder in the list ignores lower numbers, and repeats it
   assertEquals(ends, [10, 20, 20, 40].map((ms) => `${START + ms + LONG}`));
 });
 
-Deno.test("renew() of a sole holder ignores lower numbers, and repeats its own", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("renew() of a sole holder ignores lower numbers, and repeats its own", async ({ client }) => {
   const claim = claimOf("a");
   await after(0, client, attempt, { claim });
   for (const [renewal, lease, longer] of [[3, LONG, false], [3, 3 * LONG, true], [2, LONG, true]] as const) {
@@ -159,9 +135,7 @@ Deno.test("renew() of a sole holder ignores lower numbers, and repeats its own",
   }
 });
 
-Deno.test("renew() says that a lease ends earlier than the waiters were told", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("renew() says that a lease ends earlier than the waiters were told", async ({ client }) => {
   for (
     const [before, lease, earlier] of [
       [1_000, 1_000, false],
@@ -189,9 +163,7 @@ Deno.test("renew() says that a lease ends earlier than the waiters were told", a
   }
 });
 
-Deno.test("retake() keeps the lease that it gives, also with the number of a renewal", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("retake() keeps the lease that it gives, also with the number of a renewal", async ({ client }) => {
   const plain = claimOf("a");
   for (const claim of [plain, holder(LONG), claimOf("a", "shared")]) {
     for (const renewal of [undefined, 7]) {
@@ -209,9 +181,7 @@ Deno.test("retake() keeps the lease that it gives, also with the number of a ren
   }
 });
 
-Deno.test("vote() raises the counter to a guess as far ahead as allowed, no further", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("vote() raises the counter to a guess as far ahead as allowed, no further", async ({ client }) => {
   for (const [beyond, raised] of [[0n, true], [1n, false]] as const) {
     const guess = BigInt(START + LONG) * 1_000n + beyond;
     const reply = await after(0, client, vote, { claim: claimOf("a"), guess, maxClockSkew: LONG });
@@ -220,9 +190,7 @@ Deno.test("vote() raises the counter to a guess as far ahead as allowed, no furt
   }
 });
 
-Deno.test("vote() raises to the end of a block as far ahead as allowed, no further", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("vote() raises to the end of a block as far ahead as allowed, no further", async ({ client }) => {
   for (const [beyond, raised] of [[0n, true], [1n, false]] as const) {
     const end = BigInt(START + LONG) * 1_000n + beyond;
     const reply = await after(0, client, vote, { claim: claimOf("a"), guess: end - 999n, end, maxClockSkew: LONG });

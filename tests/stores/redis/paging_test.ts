@@ -3,14 +3,12 @@ import type { QueryOptions } from "@holdfast/lock";
 import type { RedisStore } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
-import { RedisServer } from "../../support/redis_server.ts";
+import type { RedisServer } from "../../support/redis_server.ts";
 import { until } from "../../support/until.ts";
 import { serverStore } from "../../support/server_store.ts";
+import { testOnServer } from "./on_server.ts";
 
-Deno.test("query() lists 10,000 locks page by page, in many short commands", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("query() lists 10,000 locks page by page, in many short commands", async ({ server, client, store }) => {
   const names = Array.from({ length: 10_000 }, (_, i) => `${i}`);
   // As any program of another kind locks.
   await Promise.all(names.map((name) => client.set(`lock:${name}`, "rival", "PX", LONG)));
@@ -24,20 +22,14 @@ Deno.test("query() lists 10,000 locks page by page, in many short commands", asy
   assert(Math.max(...counts) <= 1_000, `the server looks at ${Math.max(...counts)} keys at once`);
 });
 
-Deno.test("query() looks at few keys for a small page", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("query() looks at few keys for a small page", async ({ client, store }) => {
   await Promise.all(Array.from({ length: 2_000 }, (_, i) => client.set(`lock:${i}`, "rival", "PX", LONG)));
   const { held, cursor } = await store.query({ limit: 5 });
   assert(held.length >= 5 && held.length < 50, `${held.length} locks`);
   assert(typeof cursor === "string", "more follow");
 });
 
-Deno.test("query() ends its pages without a cursor, and lists the rest without a limit", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("query() ends its pages without a cursor, and lists the rest without a limit", async ({ store }) => {
   const names = Array.from({ length: 300 }, (_, i) => `${i}`);
   for (const name of names) await grant(store, claimOf(name));
   const all = await store.query();
@@ -51,10 +43,7 @@ Deno.test("query() ends its pages without a cursor, and lists the rest without a
   assertEquals([large.cursor, large.held.length], [undefined, 300]);
 });
 
-Deno.test("query() lists on its pages also the locks that are only waited for", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("query() lists on its pages also the locks that are only waited for", async ({ client, store }) => {
   const names = Array.from({ length: 60 }, (_, i) => i % 2 === 0 ? `${i}` : `${i}{a}}`);
   for (const name of names) {
     await grant(store, claimOf(name));
@@ -65,9 +54,7 @@ Deno.test("query() lists on its pages also the locks that are only waited for", 
   assertEquals([...new Set(pages.flat())].sort(), names.sort());
 });
 
-Deno.test("query() lists the names that match a pattern, and no others", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() lists the names that match a pattern, and no others", async ({ server, client }) => {
   const names = [
     "a",
     "ab",
@@ -122,10 +109,7 @@ Deno.test("query() lists the names that match a pattern, and no others", async (
   }
 });
 
-Deno.test("query() of one name searches for nothing", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("query() of one name searches for nothing", async ({ server, client, store }) => {
   const claims = ["a", "b*", "{c}"].map((name) => claimOf(name));
   for (const claim of claims) await grant(store, claim);
   const commands = await monitored(server, client, async () => {
@@ -139,9 +123,7 @@ Deno.test("query() of one name searches for nothing", async () => {
   assertEquals(commands.filter(([name]) => name === "scan"), []);
 });
 
-Deno.test("query() refuses options of the wrong kind, and cursors that it has not made", async () => {
-  await using server = await RedisServer.start();
-  const store = serverStore(server.connect());
+testOnServer("query() refuses options of the wrong kind, and cursors that it has not made", async ({ store }) => {
   const wrong: [options: object, error: new (...args: never[]) => Error, words: string][] = [
     [{ limit: 0 }, RangeError, "limit"],
     [{ cursor: 5 }, TypeError, "cursor"],

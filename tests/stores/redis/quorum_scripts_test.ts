@@ -5,18 +5,16 @@ import { confirm, inspect, retake, vote } from "../../../src/stores/redis/comman
 import { FENCE_TTL_MS, MAX_FENCE } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
-import { RedisServer } from "../../support/redis_server.ts";
 import { after, holder, START } from "./after.ts";
 import { counterAt } from "./counter.ts";
+import { testOnServer } from "./on_server.ts";
 
 const [LOCK, , , , , FENCE] = lockKeys("lock:a");
 
 /** The fence of a lock that is granted at the start. */
 const FIRST = BigInt(START) * 1_000n;
 
-Deno.test("confirm() raises the counter to a higher fence only, and for a holder only", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("confirm() raises the counter to a higher fence only, and for a holder only", async ({ client }) => {
   const claim = claimOf("a");
   const cases: [counter: string | undefined, fence: bigint, confirmed: boolean][] = [
     [undefined, 1n, true],
@@ -38,9 +36,7 @@ Deno.test("confirm() raises the counter to a higher fence only, and for a holder
   }
 });
 
-Deno.test("vote() raises a counter below a block to its end, and no counter within it", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("vote() raises a counter below a block to its end, and no counter within it", async ({ client }) => {
   const [guess, end] = [FIRST, FIRST + 9n];
   const cases: [counter: bigint | undefined, raised: boolean][] = [
     [undefined, true],
@@ -60,18 +56,14 @@ Deno.test("vote() raises a counter below a block to its end, and no counter with
   }
 });
 
-Deno.test("vote() keeps the end of a block until 7 days after the server's clock is there", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("vote() keeps the end of a block until 7 days after the server's clock is there", async ({ client }) => {
   const end = BigInt(START + LONG) * 1_000n;
   await after(0, client, vote, { claim: claimOf("a"), guess: FIRST, end, maxClockSkew: LONG });
   assertEquals(await counterAt(client, FENCE), `${end}`);
   assert(await client.pttl(FENCE) > FENCE_TTL_MS + LONG / 2, "it counts from then on");
 });
 
-Deno.test("confirm() raises a counter below a block to its end, and no counter within it", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("confirm() raises a counter below a block to its end, and no counter within it", async ({ client }) => {
   const [fence, end] = [FIRST, FIRST + 9n];
   for (const [counter, confirmed] of [[fence - 1n, true], [fence, false], [end - 1n, false], [end, false]] as const) {
     const claim = claimOf("a");
@@ -83,9 +75,7 @@ Deno.test("confirm() raises a counter below a block to its end, and no counter w
   }
 });
 
-Deno.test("confirm() of a block that ends above 2^53 - 1 rejects, and raises nothing", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("confirm() of a block that ends above 2^53 - 1 rejects, and raises nothing", async ({ client }) => {
   const claim = claimOf("a");
   await after(0, client, attempt, { claim });
   await client.set(FENCE, "7");
@@ -94,9 +84,7 @@ Deno.test("confirm() of a block that ends above 2^53 - 1 rejects, and raises not
   assertEquals(await counterAt(client, FENCE), "7");
 });
 
-Deno.test("confirm() of a fence above 2^53 - 1 rejects with the last one", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("confirm() of a fence above 2^53 - 1 rejects with the last one", async ({ client }) => {
   const claim = claimOf("a");
   await after(0, client, attempt, { claim });
   for (const [counter, last] of [["7", "7"], [undefined, "0"]] as const) {
@@ -107,9 +95,7 @@ Deno.test("confirm() of a fence above 2^53 - 1 rejects with the last one", async
   }
 });
 
-Deno.test("inspect() tells whether a lock is held, free to take or share, or taken", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("inspect() tells whether a lock is held, free to take or share, or taken", async ({ client }) => {
   const [exclusive, shared, permit] = [claimOf("a"), claimOf("a", "shared"), claimOf("a", 2)];
   const cases: [holders: Claim[], asked: Claim, state: string][] = [
     [[], exclusive, "free"],
@@ -131,9 +117,7 @@ Deno.test("inspect() tells whether a lock is held, free to take or share, or tak
   }
 });
 
-Deno.test("inspect() tells the counter, which is 0 when it is lost or a rival's", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("inspect() tells the counter, which is 0 when it is lost or a rival's", async ({ client }) => {
   const claim = claimOf("a");
   await after(0, client, attempt, { claim });
   const counters = [];
@@ -145,9 +129,7 @@ Deno.test("inspect() tells the counter, which is 0 when it is lost or a rival's"
   assertEquals(counters, [0n, 0n, 7n, 7n, 0n, 0n]);
 });
 
-Deno.test("retake() is refused unless the counter is what it was", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("retake() is refused unless the counter is what it was", async ({ client }) => {
   for (const [present, counter, retaken] of [["8", 7n, false], ["6", 7n, false], ["rival", 0n, true]] as const) {
     await client.set(FENCE, present);
     const claim = claimOf("a");
@@ -157,9 +139,7 @@ Deno.test("retake() is refused unless the counter is what it was", async () => {
   }
 });
 
-Deno.test("retake() of a holder depends on the counter, and changes nothing", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("retake() of a holder depends on the counter, and changes nothing", async ({ client }) => {
   const claim = claimOf("a");
   await after(0, client, attempt, { claim });
   const replies = [];
@@ -171,9 +151,7 @@ Deno.test("retake() of a holder depends on the counter, and changes nothing", as
   assertEquals(await counterAt(client, FENCE), `${FIRST}`);
 });
 
-Deno.test("retake() fits beside the holders whose leases have not ended", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("retake() fits beside the holders whose leases have not ended", async ({ client }) => {
   for (const kind of ["exclusive", "shared", 1] as const) {
     for (const [ms, fits] of [[LONG - 1, kind === "shared"], [LONG, true]] as const) {
       await after(0, client, attempt, { claim: holder(LONG, kind === "exclusive" ? "shared" : kind) });

@@ -13,6 +13,7 @@ import { after, START } from "./after.ts";
 import { identityOf } from "./identity.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { serverStore } from "../../support/server_store.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 const [LOCK, QUEUE, , HOLDERS, GRANTS, FENCE] = lockKeys("lock:a");
 
@@ -22,9 +23,7 @@ const FIRST = BigInt(START) * 1_000n;
 /** How a waiter is reached. */
 const waiter = { address: "?holdfast:x", ticket: "" };
 
-Deno.test("query() tells of a sole holder its meta, fence, lease and since when", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() tells of a sole holder its meta, fence, lease and since when", async ({ client }) => {
   for (const kind of ["exclusive", "shared", 2] as const) {
     const claim = described(kind);
     await after(5, client, attempt, { claim });
@@ -39,9 +38,7 @@ Deno.test("query() tells of a sole holder its meta, fence, lease and since when"
   }
 });
 
-Deno.test("query() tells of each of several holders what was told when it was alone", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() tells of each of several holders what was told when it was alone", async ({ client }) => {
   for (const kind of ["shared", 3] as const) {
     const claims = [described(kind), described(kind, "me"), described(kind)];
     for (const [i, claim] of claims.entries()) await after(i, client, attempt, { claim });
@@ -58,9 +55,7 @@ Deno.test("query() tells of each of several holders what was told when it was al
   }
 });
 
-Deno.test("query() tells of each handle of an owner its meta, and the owner's fence", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() tells of each handle of an owner its meta, and the owner's fence", async ({ client }) => {
   const claims = [described("exclusive", "me"), described("exclusive", "me"), described("shared", "me")];
   for (const [i, claim] of claims.entries()) await after(i, client, attempt, { claim });
   const entries = await holders(client, 10);
@@ -70,9 +65,7 @@ Deno.test("query() tells of each handle of an owner its meta, and the owner's fe
   assertEquals((await client.hkeys(GRANTS)).sort(), claims.slice(1).map(({ handle }) => handle).sort());
 });
 
-Deno.test("query() tells of each waiter its meta, since when, and its rank", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() tells of each waiter its meta, since when, and its rank", async ({ client }) => {
   await after(0, client, attempt, { claim: claimOf("a") });
   const waiting = [
     described("exclusive"),
@@ -95,9 +88,7 @@ Deno.test("query() tells of each waiter its meta, since when, and its rank", asy
   assertEquals(pending.map(({ rank }) => rank), [0, 1, 2, 3, 4]);
 });
 
-Deno.test("query() tells of a waiter that was granted the lock what its attempt told", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() tells of a waiter that was granted the lock what its attempt told", async ({ client }) => {
   for (const kind of ["exclusive", "shared"] as const) {
     const [holder, next] = [described("exclusive"), described(kind)];
     await after(0, client, attempt, { claim: holder });
@@ -117,9 +108,7 @@ Deno.test("query() tells of a waiter that was granted the lock what its attempt 
   }
 });
 
-Deno.test("query() tells nothing of a former holder when a rival holds the lock", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() tells nothing of a former holder when a rival holds the lock", async ({ client }) => {
   const claim = described("exclusive");
   await after(0, client, attempt, { claim });
   await after(1, client, release, claim);
@@ -130,9 +119,7 @@ Deno.test("query() tells nothing of a former holder when a rival holds the lock"
   assertEquals((await holders(client, 3)).map(({ expiresIn }) => expiresIn), [undefined], "it never ends");
 });
 
-Deno.test("query() tells the first fence of a block and of a run, not the counter", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() tells the first fence of a block and of a run, not the counter", async ({ client }) => {
   const block = { ...described("exclusive"), fences: 5 };
   await after(0, client, attempt, { claim: block });
   assertEquals((await holders(client, 0)).map(detailsOf), [[block.meta, START, FIRST]]);
@@ -148,9 +135,7 @@ Deno.test("query() tells the first fence of a block and of a run, not the counte
   assertEquals((await holders(client, 4)).map(detailsOf), [[head!.meta, START + 4, FIRST + 4_000n]]);
 });
 
-Deno.test("query() tells the fence and since when, also if the counter is ahead", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() tells the fence and since when, also if the counter is ahead", async ({ client }) => {
   const last = FIRST + 1_000_000_000n;
   for (const kind of ["exclusive", "shared"] as const) {
     for (const fences of [undefined, 3]) {
@@ -163,8 +148,7 @@ Deno.test("query() tells the fence and since when, also if the counter is ahead"
   }
 });
 
-Deno.test("query() tells of a sole shared holder what it was, whoever moved it to the list", async () => {
-  await using server = await RedisServer.start();
+testClean("query() tells of a sole shared holder what it was, whoever moved it to the list", async ({ server }) => {
   const client = await connected(server);
   const store = serverStore(client);
   const [holder, writer, reader] = [described("shared"), described("exclusive"), described("shared")];
@@ -180,7 +164,6 @@ Deno.test("query() tells of a sole shared holder what it was, whoever moved it t
     await grant(store, reader);
   }
   for (const claim of [holder, reader]) await store.release(claim);
-  assertEquals(await server.leftovers(), []);
 });
 
 Deno.test("release(), evict(), steal and the end of a lease leave no record behind", async () => {
@@ -217,10 +200,7 @@ Deno.test("release(), evict(), steal and the end of a lease leave no record behi
   }
 });
 
-Deno.test("release() and the end of a lease delete the record of one holder of several", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("release() and the end of a lease delete the record of one holder of several", async ({ client, store }) => {
   const [one, brief, last] = [described("shared"), described("shared"), described("shared")];
   for (const claim of [one, brief, last]) await grant(store, claim);
   await store.release(one);
@@ -234,11 +214,9 @@ Deno.test("release() and the end of a lease delete the record of one holder of s
   await store.renew({ ...last, lease: 2 * LONG });
   assert(await client.pttl(GRANTS) > LONG, "it lives as long as the list");
   for (const claim of [last, next]) await store.release(claim);
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("forget() of a waiter and its release leave nothing of its meta", async () => {
-  await using server = await RedisServer.start();
+testClean("forget() of a waiter and its release leave nothing of its meta", async ({ server }) => {
   const client = await connected(server);
   const store = serverStore(client);
   const group = crypto.randomUUID();
@@ -251,13 +229,9 @@ Deno.test("forget() of a waiter and its release leave nothing of its meta", asyn
   assertEquals(reply.granted && reply.run, [member!.owner]);
   store.forget?.(member!);
   await store.release(head!);
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() grants the lock although the records cannot be written", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() grants the lock although the records cannot be written", async ({ client, store }) => {
   const claims = [described("shared"), described("shared"), described("shared", "me")];
   for (const claim of claims) {
     await client.set(GRANTS, "mine");
@@ -269,10 +243,7 @@ Deno.test("attempt() grants the lock although the records cannot be written", as
   assertEquals(await client.exists(LOCK, HOLDERS, QUEUE), 0);
 });
 
-Deno.test("query() lists the lock although the key of its fence is of another type", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("query() lists the lock although the key of its fence is of another type", async ({ client, store }) => {
   const claim = described("exclusive");
   await grant(store, claim);
   await client.del(FENCE);
@@ -281,24 +252,22 @@ Deno.test("query() lists the lock although the key of its fence is of another ty
   assertEquals([entry!.handle, ...detailsOf(entry!)], [claim.owner, undefined, undefined, undefined]);
 });
 
-Deno.test("query() tells of holders without a record the fence of their owner, and no more", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
-  await client.set(LOCK, "sole", "PX", LONG);
-  await client.set(FENCE, "1700000000123456", "PX", LONG);
-  const sole = (await store.query({ name: "a" })).held;
-  assertEquals(sole.map(detailsOf), [[undefined, undefined, undefined]]);
-  await client.set(LOCK, "me/", "PX", LONG);
-  await client.zadd(HOLDERS, Date.now() + LONG, "me/1", "-1700000000123456", "me/");
-  const owned = (await store.query({ name: "a" })).held;
-  assertEquals(owned.map(detailsOf), [[undefined, undefined, 1_700_000_000_123_456n]]);
-  assertEquals(identityOf(owned[0]!), { name: "a", owner: "me", handle: "me/1", mode: "exclusive" });
-});
+testOnServer(
+  "query() tells of holders without a record the fence of their owner, and no more",
+  async ({ client, store }) => {
+    await client.set(LOCK, "sole", "PX", LONG);
+    await client.set(FENCE, "1700000000123456", "PX", LONG);
+    const sole = (await store.query({ name: "a" })).held;
+    assertEquals(sole.map(detailsOf), [[undefined, undefined, undefined]]);
+    await client.set(LOCK, "me/", "PX", LONG);
+    await client.zadd(HOLDERS, Date.now() + LONG, "me/1", "-1700000000123456", "me/");
+    const owned = (await store.query({ name: "a" })).held;
+    assertEquals(owned.map(detailsOf), [[undefined, undefined, 1_700_000_000_123_456n]]);
+    assertEquals(identityOf(owned[0]!), { name: "a", owner: "me", handle: "me/1", mode: "exclusive" });
+  },
+);
 
-Deno.test("vote() and confirm() tell the fence of the quorum, and the meta", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("vote() and confirm() tell the fence of the quorum, and the meta", async ({ client }) => {
   for (const kinds of [["exclusive"], ["shared"], ["shared", "shared"]] as const) {
     const claims = kinds.map((kind) => described(kind));
     const details = async () => {
@@ -323,9 +292,7 @@ Deno.test("vote() and confirm() tell the fence of the quorum, and the meta", asy
   }
 });
 
-Deno.test("vote() that raises no counter tells no fence, until that is confirmed", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("vote() that raises no counter tells no fence, until that is confirmed", async ({ client }) => {
   for (const kind of ["exclusive", "shared"] as const) {
     const claim = described(kind);
     await client.set(FENCE, `${FIRST}`);
@@ -337,9 +304,7 @@ Deno.test("vote() that raises no counter tells no fence, until that is confirmed
   }
 });
 
-Deno.test("retake() tells the meta, and no fence: it knows only the end of a block", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("retake() tells the meta, and no fence: it knows only the end of a block", async ({ client }) => {
   for (const kind of ["exclusive", "shared"] as const) {
     for (const counter of [FIRST, FIRST + 9n]) {
       const claim = described(kind);

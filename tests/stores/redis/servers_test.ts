@@ -5,6 +5,7 @@ import { until } from "../../support/until.ts";
 import { acquireWoken } from "./wakeups/acquire_woken.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { RedisServer } from "../../support/redis_server.ts";
+import { testClean } from "./on_server.ts";
 
 /** Much longer than a test, in milliseconds, so that nobody is served because a lease has ended. */
 const LEASE = 60_000;
@@ -35,8 +36,7 @@ Deno.test("acquire() locks and is woken in the database of its client", async ()
   for (const [client] of pairs) assertEquals(await client.keys("*"), ["{lock:a}:fence"]);
 });
 
-Deno.test("acquire() is woken although the server has forgotten the scripts in the meantime", async () => {
-  await using server = await RedisServer.start();
+testClean("acquire() is woken although the server has forgotten the scripts in the meantime", async ({ server }) => {
   const [holder, waiter] = [server.connect(), server.connect()];
   await handOver(holder, waiter, async () => void await holder.script("FLUSH"));
   const lock = await acquire(holder, "a", { lease: LEASE });
@@ -44,11 +44,9 @@ Deno.test("acquire() is woken although the server has forgotten the scripts in t
   await lock.extend();
   await holder.script("FLUSH");
   await lock.release();
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("acquire() is woken although the server has cut the connection for wake-ups", async () => {
-  await using server = await RedisServer.start();
+testClean("acquire() is woken although the server has cut the connection for wake-ups", async ({ server }) => {
   const [holder, waiter] = [server.connect(), server.connect()];
   const cut = async () => void await holder.call("CLIENT", "KILL", "TYPE", "pubsub");
   await handOver(holder, waiter);
@@ -57,11 +55,9 @@ Deno.test("acquire() is woken although the server has cut the connection for wak
   await handOver(holder, waiter);
   await handOver(holder, waiter, cut);
   await handOver(holder, waiter);
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("acquire() waits on when the server restarts without data, and is woken", async () => {
-  await using server = await RedisServer.start();
+testClean("acquire() waits on when the server restarts without data, and is woken", async ({ server }) => {
   const [holder, waiter] = [server.connect(), server.connect()];
   const lock = await acquire(holder, "a", { lease: LEASE, renew: 100 });
   const waiting = acquireWoken(waiter, "a", LEASE);
@@ -76,7 +72,6 @@ Deno.test("acquire() waits on when the server restarts without data, and is woke
   await next.release();
   await handOver(holder, waiter);
   await handOver(waiter, holder);
-  assertEquals(await server.leftovers(), []);
 });
 
 /** Hands a lock over from one client to another, and fails unless a message did that. */

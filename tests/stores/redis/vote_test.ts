@@ -3,21 +3,17 @@ import type { Claim } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { vote } from "../../../src/stores/redis/commands/quorum.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
-import { RedisServer } from "../../support/redis_server.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { after, START } from "./after.ts";
 import { counterAt } from "./counter.ts";
-import { serverStore } from "../../support/server_store.ts";
+import { testOnServer } from "./on_server.ts";
 
 const [LOCK] = lockKeys("lock:a");
 
 /** How far ahead of the server's clock a guess may be, in milliseconds. */
 const SKEW = 60_000;
 
-Deno.test("vote() raises the counter unless the guess is too far ahead of the clock", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("vote() raises the counter unless the guess is too far ahead of the clock", async ({ client, store }) => {
   const [seconds = 0, microseconds = 0] = await client.time();
   const now = BigInt(seconds) * 1_000_000n + BigInt(microseconds);
   const vote = async (ahead: number) => {
@@ -35,10 +31,7 @@ Deno.test("vote() raises the counter unless the guess is too far ahead of the cl
   assertEquals(near.vote, { granted: true, counter: near.guess, raised: true });
 });
 
-Deno.test("retake() raises a counter below the fence, and lowers none above it", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("retake() raises a counter below the fence, and lowers none above it", async ({ client, store }) => {
   const claim = claimOf("a");
   const fence = 1_700_000_000_000_000n;
   for (const counter of [0n, fence - 1n, fence, fence + 1n]) {
@@ -55,9 +48,7 @@ Deno.test("retake() raises a counter below the fence, and lowers none above it",
   }
 });
 
-Deno.test("vote() that is refused says how long the lock was held, if nobody is ahead", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("vote() that is refused says how long the lock was held, if nobody is ahead", async ({ client }) => {
   const waiter = { address: "!holdfast:nobody", ticket: "" };
   const ask = async (ms: number, claim: Claim, queued: boolean, pttl?: number) => {
     const input = { claim, guess: BigInt(START) * 1_000n, maxClockSkew: SKEW, waiter: queued ? waiter : undefined };

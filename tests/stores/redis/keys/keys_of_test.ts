@@ -1,11 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { keysOf, redis } from "@holdfast/lock/redis";
-import { RedisServer } from "../../../support/redis_server.ts";
+import { testOnServer } from "../on_server.ts";
 
-Deno.test("keysOf() names all keys of a lock, and of no other", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("keysOf() names all keys of a lock, and of no other", async ({ client }) => {
   for (const options of [{}, { prefix: "billing:" }]) {
     const store = redis(client, options);
     const lock = await acquire(store, "a", { permits: 2 });

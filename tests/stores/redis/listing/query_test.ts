@@ -8,6 +8,7 @@ import { RedisServer } from "../../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../../support/claims.ts";
 import { type Identity, identityOf } from "../identity.ts";
 import { serverStore } from "../../../support/server_store.ts";
+import { testOnServer } from "../on_server.ts";
 
 /** Names that are hard on patterns and hash tags. */
 const NAMES = [
@@ -27,9 +28,7 @@ const NAMES = [
   "lock:a",
 ];
 
-Deno.test("query() lists the holders and the waiters of each name, these in order", async () => {
-  await using server = await RedisServer.start();
-  const store = serverStore(server.connect());
+testOnServer("query() lists the holders and the waiters of each name, these in order", async ({ store }) => {
   const expected: { held: Claim[]; pending: Claim[] } = { held: [], pending: [] };
   assertEquals(await store.query!(), { held: [], pending: [] });
   const kinds = ["exclusive", "shared", 2] as const;
@@ -96,31 +95,29 @@ Deno.test("query() lists names of every kind, behind prefixes of every kind, and
   }
 });
 
-Deno.test("query() lists names with waiters only, and no dead, expired or foreign entry", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
-  await client.hset("lock:hash", "mine", 1);
-  await client.set("lock:rival", "a/b", "PX", LONG);
-  await client.set("lock:", "no name");
-  const [holder, waiter, dead, brief] = [claimOf("a"), claimOf("a"), claimOf("a"), claimOf("b", "shared", 100)];
-  await grant(store, brief);
-  const long = claimOf("b", "shared");
-  await grant(store, long);
-  await grant(store, holder);
-  for (const claim of [dead, waiter]) await ask(store, claim);
-  await client.del("lock:a");
-  await client.hset("{lock:a}:waiters", dead.owner, "0!holdfast:x@\0");
-  await until(async () => (await store.query!()).held.length === 2, "the brief one has ended");
-  const { held, pending } = await store.query!();
-  const rival = { name: "rival", owner: "a/b", handle: "a/b", mode: "exclusive", lease: LONG } as const;
-  assertEquals(sorted(held), sorted([long, rival]));
-  assertEquals(pending.map(identityOf), [identityOf(waiter)]);
-});
+testOnServer(
+  "query() lists names with waiters only, and no dead, expired or foreign entry",
+  async ({ client, store }) => {
+    await client.hset("lock:hash", "mine", 1);
+    await client.set("lock:rival", "a/b", "PX", LONG);
+    await client.set("lock:", "no name");
+    const [holder, waiter, dead, brief] = [claimOf("a"), claimOf("a"), claimOf("a"), claimOf("b", "shared", 100)];
+    await grant(store, brief);
+    const long = claimOf("b", "shared");
+    await grant(store, long);
+    await grant(store, holder);
+    for (const claim of [dead, waiter]) await ask(store, claim);
+    await client.del("lock:a");
+    await client.hset("{lock:a}:waiters", dead.owner, "0!holdfast:x@\0");
+    await until(async () => (await store.query!()).held.length === 2, "the brief one has ended");
+    const { held, pending } = await store.query!();
+    const rival = { name: "rival", owner: "a/b", handle: "a/b", mode: "exclusive", lease: LONG } as const;
+    assertEquals(sorted(held), sorted([long, rival]));
+    assertEquals(pending.map(identityOf), [identityOf(waiter)]);
+  },
+);
 
-Deno.test("query() only reads, and never asks for all keys at once", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("query() only reads, and never asks for all keys at once", async ({ server, client }) => {
   const store: Store = serverStore(client);
   for (let i = 0; i < 1_500; i++) client.set(`other:${i}`, "1");
   const claims = Array.from({ length: 250 }, (_, i) => claimOf(`${i}`, "shared"));
