@@ -19,6 +19,7 @@ import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { acquireWoken } from "./wakeups/acquire_woken.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { connectAs, RULE } from "./rights.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 /** The further keys of locks with a brace in their names. */
 const BRACES = "~{*}lock:*";
@@ -32,9 +33,7 @@ const REPLICAS = "+wait";
 /** What ioredis asks for when it connects; an option turns that off. */
 const READY_CHECK = "+info";
 
-Deno.test("acquire() and tryAcquire() reject with the server's words on a foreign key", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("acquire() and tryAcquire() reject with the server's words on a foreign key", async ({ client }) => {
   const keys = { lock: "lock:lock", queue: "{lock:queue}:queue", fence: "{lock:fence}:fence" };
   for (const key of Object.values(keys)) await client.hset(key, "mine", 1);
   for (const name of Object.keys(keys)) await assertRefused(client, name, "WRONGTYPE");
@@ -183,8 +182,7 @@ Deno.test("StoreError.permanent is true where waiting does not help, and only th
   assertEquals(await provoke(node.connect()), [false, "CLUSTERDOWN"]);
 });
 
-Deno.test("acquire() and Lock need no more rights than those in the docs", async () => {
-  await using server = await RedisServer.start();
+testClean("acquire() and Lock need no more rights than those in the docs", async ({ server }) => {
   const admin = server.connect();
   const rule = Object.values(RULE).flat();
   const users = {
@@ -227,7 +225,6 @@ Deno.test("acquire() and Lock need no more rights than those in the docs", async
     await admin.call("ACL", "SETUSER", user, REPLICAS);
     await assertRejects(() => acquire(replicated, name), StoreError, "fewer than 1 replicas");
   }
-  assertEquals(await server.leftovers(), []);
 });
 
 Deno.test("acquire() does not flood a server that refuses to wake it any more", async () => {
@@ -274,9 +271,7 @@ async function connections(admin: Redis): Promise<number> {
   return Number(/total_connections_received:(\d+)/.exec(await admin.info("stats"))?.[1]);
 }
 
-Deno.test("release() and renew() inside MULTI are no loss, and no refusal", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("release() and renew() inside MULTI are no loss, and no refusal", async ({ client }) => {
   const store = redis(client);
   const held = claimOf("a", "exclusive", LONG);
   await grant(store, held);

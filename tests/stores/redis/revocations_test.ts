@@ -12,6 +12,7 @@ import { tested, testOfMessages } from "./clients.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 const present: Record<string, () => Claim[]> = {
   "an exclusive holder": () => [claimOf("a")],
@@ -81,9 +82,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
   });
 }
 
-Deno.test("evict() of a lock whose key has gone serves the queue", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testClean("evict() of a lock whose key has gone serves the queue", async ({ client }) => {
   const store = redis(tested(client));
   const [holder, waiter] = [claimOf("a"), claimOf("a")];
   await grant(store, holder);
@@ -92,7 +91,6 @@ Deno.test("evict() of a lock whose key has gone serves the queue", async () => {
   assertEquals(await store.evict("a"), 0);
   assertEquals(await client.get("lock:a"), waiter.owner);
   assert(await store.release(waiter), "it was reserved");
-  assertEquals(await server.leftovers(), []);
 });
 
 Deno.test("evict() counts no holders whose lease has ended", async () => {
@@ -116,8 +114,7 @@ Deno.test("attempt() of an owner that holds the lock steals nothing from itself"
   assertEquals(messages, []);
 });
 
-Deno.test("Lock.signal aborts soon after a steal or evict(), for every kind of holder", async () => {
-  await using server = await RedisServer.start();
+testClean("Lock.signal aborts soon after a steal or evict(), for every kind of holder", async ({ server }) => {
   const store = redis(tested(server.connect()));
   for (const action of ["steal", "evict"]) {
     for (const options of [{}, { mode: "shared" }, { permits: 3 }, { owner: "me" }] as const) {
@@ -137,12 +134,9 @@ Deno.test("Lock.signal aborts soon after a steal or evict(), for every kind of h
       await thief?.release();
     }
   }
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("revocation() resolves at once when the lock was taken away before", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("revocation() resolves at once when the lock was taken away before", async ({ client }) => {
   const store = redis(tested(client));
   for (const round of ["not subscribed", "subscribed"]) {
     for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me")]) {
@@ -153,9 +147,7 @@ Deno.test("revocation() resolves at once when the lock was taken away before", a
   }
 });
 
-Deno.test("revocation() resolves on the message", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("revocation() resolves on the message", async ({ client }) => {
   const store = redis(tested(client));
   const [holder, waiter] = [claimOf("other"), claimOf("other")];
   await grant(store, holder);
@@ -209,40 +201,39 @@ Deno.test("revocation() asks the server before it trusts a message", async () =>
   }
 });
 
-Deno.test("evict() and steal take nothing from holders that came after the named ones", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = redis(tested(client));
-  const keys = lockKeys("lock:a");
-  for (const kind of ["exclusive", "shared", 2] as const) {
-    const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
-    const evict = (...holders: string[]) =>
-      client.eval(scripts.evict.source, 5, ...keys.slice(0, 5), "1500", "", ...holders);
-    const steal = (...holders: string[]) => stealAs(client, thief, holders);
-    await grant(store, first);
-    const [none, digest, handle] = await evict() as [number, string, string];
-    assertEquals([none, handle], [0, first.owner], "nobody is meant");
-    const named = [digest];
-    assertEquals(await steal(), [":steal", ...named]);
-    if (kind !== "exclusive") {
-      await grant(store, second);
-      assertEquals((await evict(...named) as unknown[]).length, 3, "one is taken, and one is left");
-    } else {
-      assertEquals(await evict(...named), [1]);
-      await grant(store, second);
+testOnServer(
+  "evict() and steal take nothing from holders that came after the named ones",
+  async ({ server, client }) => {
+    const store = redis(tested(client));
+    const keys = lockKeys("lock:a");
+    for (const kind of ["exclusive", "shared", 2] as const) {
+      const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
+      const evict = (...holders: string[]) =>
+        client.eval(scripts.evict.source, 5, ...keys.slice(0, 5), "1500", "", ...holders);
+      const steal = (...holders: string[]) => stealAs(client, thief, holders);
+      await grant(store, first);
+      const [none, digest, handle] = await evict() as [number, string, string];
+      assertEquals([none, handle], [0, first.owner], "nobody is meant");
+      const named = [digest];
+      assertEquals(await steal(), [":steal", ...named]);
+      if (kind !== "exclusive") {
+        await grant(store, second);
+        assertEquals((await evict(...named) as unknown[]).length, 3, "one is taken, and one is left");
+      } else {
+        assertEquals(await evict(...named), [1]);
+        await grant(store, second);
+      }
+      assertEquals(await store.renew(first), "lost");
+      assertEquals((await evict(...named) as unknown[])[0], 0);
+      assertEquals((await steal(...named) as unknown[]).length, 2, "another one holds it");
+      assertEquals(await store.renew(second), "renewed");
+      assert(await store.release(second), "released");
+      assertEquals(await server.leftovers(), []);
     }
-    assertEquals(await store.renew(first), "lost");
-    assertEquals((await evict(...named) as unknown[])[0], 0);
-    assertEquals((await steal(...named) as unknown[]).length, 2, "another one holds it");
-    assertEquals(await store.renew(second), "renewed");
-    assert(await store.release(second), "released");
-    assertEquals(await server.leftovers(), []);
-  }
-});
+  },
+);
 
-Deno.test("attempt() does not steal while one of the holders was not named", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() does not steal while one of the holders was not named", async ({ server, client }) => {
   const store = redis(tested(client));
   for (const kind of ["shared", 2] as const) {
     const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
@@ -260,26 +251,26 @@ Deno.test("attempt() does not steal while one of the holders was not named", asy
   }
 });
 
-Deno.test("attempt() steals although another holder came while it asked for the holders", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const [store, other] = [redis(tested(client)), redis(tested(server.connect()))];
-  const [first, second, thief] = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a")];
-  await grant(other, first);
-  const { port } = Wakeups.of(tested(client));
-  const evalsha = port.evalsha.bind(port);
-  let scriptsRun = 0;
-  port.evalsha = async (...args) => {
-    const reply = await evalsha(...args);
-    if (scriptsRun++ === 0) await grant(other, second);
-    return reply;
-  };
-  await grant(store, thief, { steal: true });
-  assertEquals(scriptsRun, 3);
-  for (const claim of [first, second]) assertEquals(await other.renew(claim), "lost");
-  assert(await store.release(thief), "released");
-  assertEquals(await server.leftovers(), []);
-});
+testClean(
+  "attempt() steals although another holder came while it asked for the holders",
+  async ({ server, client }) => {
+    const [store, other] = [redis(tested(client)), redis(tested(server.connect()))];
+    const [first, second, thief] = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a")];
+    await grant(other, first);
+    const { port } = Wakeups.of(tested(client));
+    const evalsha = port.evalsha.bind(port);
+    let scriptsRun = 0;
+    port.evalsha = async (...args) => {
+      const reply = await evalsha(...args);
+      if (scriptsRun++ === 0) await grant(other, second);
+      return reply;
+    };
+    await grant(store, thief, { steal: true });
+    assertEquals(scriptsRun, 3);
+    for (const claim of [first, second]) assertEquals(await other.renew(claim), "lost");
+    assert(await store.release(thief), "released");
+  },
+);
 
 Deno.test("evict() and steal leave no number of a renewal behind", async () => {
   await using server = await RedisServer.start();
@@ -298,9 +289,7 @@ Deno.test("evict() and steal leave no number of a renewal behind", async () => {
   }
 });
 
-Deno.test("revocation() does not resolve while the lock is held, and leaves no listener", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("revocation() does not resolve while the lock is held, and leaves no listener", async ({ client }) => {
   const store = redis(tested(client));
   for (const claim of [claimOf("a"), claimOf("a", "shared", LONG, "me"), claimOf("a", 2)]) {
     await grant(store, claim);
@@ -345,8 +334,7 @@ testOfMessages("revocation() resolves although the message was lost with the con
   }
 });
 
-Deno.test("revocation() resolves next to waiters of the same client", async () => {
-  await using server = await RedisServer.start();
+testClean("revocation() resolves next to waiters of the same client", async ({ server }) => {
   const [client, other] = [server.connect(), server.connect()];
   const holder = await acquire(tested(client), "a", { lease: LONG, renew: false });
   const waiting = acquire(tested(client), "a", { wait: 20_000 });
@@ -361,11 +349,9 @@ Deno.test("revocation() resolves next to waiters of the same client", async () =
   await (await waiting).release();
   await assertRejects(() => holder.release(), LockLostError);
   assertEquals(await subscribers(other), 1);
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("revocation() that may not subscribe waits for its signal", async () => {
-  await using server = await RedisServer.start();
+testClean("revocation() that may not subscribe waits for its signal", async ({ server }) => {
   const admin = server.connect();
   await admin.call("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "+@all", "resetchannels");
   const client = server.connect({ username: "deaf", password: "secret" });
@@ -374,7 +360,6 @@ Deno.test("revocation() that may not subscribe waits for its signal", async () =
   await lock.extend();
   assert(lock.held && !lock.signal.aborted, "held");
   await lock.release();
-  assertEquals(await server.leftovers(), []);
 });
 
 /** How many scripts clients have had executed. */

@@ -19,6 +19,7 @@ import { after, START } from "./after.ts";
 import { counterAt } from "./counter.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { serverStore } from "../../support/server_store.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 const [LOCK, QUEUE, WAITERS, , , FENCE] = lockKeys("lock:a");
 
@@ -57,8 +58,7 @@ Deno.test("attempt() of a waiter that finds the lock expired takes its run as we
   assertEquals(await queue(client), [rival.owner]);
 });
 
-Deno.test("attempt() ends a run at the first waiter of another kind or cohort", async () => {
-  await using server = await RedisServer.start();
+testClean("attempt() ends a run at the first waiter of another kind or cohort", async ({ server }) => {
   const client = await connected(server);
   const store = serverStore(client);
   const others: Record<string, Claim> = {
@@ -76,7 +76,6 @@ Deno.test("attempt() ends a run at the first waiter of another kind or cohort", 
     assertEquals(await counterAt(client, FENCE), `${fence + 1n}`);
     for (const claim of [head, other, fourth]) await store.release(claim);
   }
-  assertEquals(await server.leftovers(), []);
 });
 
 Deno.test("attempt() takes nobody along for a waiter without group, or that only tries", async () => {
@@ -95,8 +94,7 @@ Deno.test("attempt() takes nobody along for a waiter without group, or that only
   }
 });
 
-Deno.test("attempt() takes MAX_RUN waiters at most, and says whether more are left", async () => {
-  await using server = await RedisServer.start();
+testClean("attempt() takes MAX_RUN waiters at most, and says whether more are left", async ({ server }) => {
   const client = await connected(server);
   const store = serverStore(client);
   for (const more of [0, 2]) {
@@ -107,7 +105,6 @@ Deno.test("attempt() takes MAX_RUN waiters at most, and says whether more are le
     assertEquals([await queue(client), contended], [owners(members.slice(MAX_RUN)), more > 0]);
     for (const claim of [head, ...members.slice(MAX_RUN)]) assert(await store.release(claim));
   }
-  assertEquals(await server.leftovers(), []);
 });
 
 Deno.test("attempt() ends a run at a dead waiter, and at an entry that is no member", async () => {
@@ -138,9 +135,7 @@ Deno.test("attempt() ends a run at a dead waiter, and at an entry that is no mem
   }
 });
 
-Deno.test("attempt() shortens a run whose fences would be too far ahead of the clock", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() shortens a run whose fences would be too far ahead of the clock", async ({ client }) => {
   const address = `?holdfast:${crypto.randomUUID()}`;
   const cases = [[9_996n, 3], [9_997n, 2], [9_998n, 1], [9_999n, 0], [2n ** 53n - 2n - FIRST, 0]] as const;
   for (const [last, length] of cases) {
@@ -270,9 +265,7 @@ Deno.test("attempt() grants a reserved lock although the queue's keys are of oth
   }
 });
 
-Deno.test("attempt() that too few replicas have wakes the members of its run", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() that too few replicas have wakes the members of its run", async ({ client }) => {
   const store = serverStore(deaf(client).client, { replicas: { min: 1, timeout: 10 } });
   const [holder, head, next] = [claimOf("a"), member(), member()];
   const plain = serverStore(client);
@@ -285,9 +278,7 @@ Deno.test("attempt() that too few replicas have wakes the members of its run", a
   assertEquals(await client.exists(LOCK, QUEUE), 0);
 });
 
-Deno.test("attempt() wakes all waiters if its client is cut off, which may lose a run", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() wakes all waiters if its client is cut off, which may lose a run", async ({ client }) => {
   const { client: cut, events } = deaf(client);
   const store = serverStore(cut);
   const [holder, head, lost, other] = [claimOf("a"), member(), member(), member()];

@@ -14,15 +14,14 @@ import { ask, claimOf as kindOf, grant } from "../../support/claims.ts";
 import { counterAt } from "./counter.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { serverStore } from "../../support/server_store.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 const LONG = 60_000;
 const WEEK = 7 * 24 * 60 * 60 * 1_000;
 
 const all: readonly Script[] = Object.values(scripts);
 
-Deno.test("Script.sha is the SHA-1 of the source, as the server computes it", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("Script.sha is the SHA-1 of the source, as the server computes it", async ({ client }) => {
   assert(all.length >= 3, `${all.length} scripts`);
   for (const { source, sha } of all) {
     const digest = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(source));
@@ -49,10 +48,7 @@ Deno.test("attempt.decode() and decodeFlag() read the replies of clients of ever
   assertEquals([1, "1", 1n, 0, "0", 0n].map(decodeFlag), [true, true, true, false, false, false]);
 });
 
-Deno.test("attempt() gives the server's clock in µs as the fence, not rounded", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() gives the server's clock in µs as the fence, not rounded", async ({ client, store }) => {
   const lastDigits = new Set<bigint>();
   for (let i = 0; i < 50; i++) {
     const before = await microseconds(client);
@@ -67,10 +63,7 @@ Deno.test("attempt() gives the server's clock in µs as the fence, not rounded",
   assert(lastDigits.size > 1, "a rounded fence would always end in the same digit");
 });
 
-Deno.test("attempt() gives a whole fence also in the first tenth of a second", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() gives a whole fence also in the first tenth of a second", async ({ client, store }) => {
   const claim = claimOf("a", LONG);
   await grant(store, claim);
   let before = 0n;
@@ -80,10 +73,7 @@ Deno.test("attempt() gives a whole fence also in the first tenth of a second", a
   await store.release(claim);
 });
 
-Deno.test("attempt() grants the last fence + 1 when that is ahead of the clock", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() grants the last fence + 1 when that is ahead of the clock", async ({ client, store }) => {
   for (const last of [2n ** 51n + 1n, 2n ** 52n - 1n, 2n ** 52n + 1n, 2n ** 53n - 7n]) {
     await client.set(fenceKey("a"), String(last));
     for (let next = last + 1n; next <= last + 5n; next++) {
@@ -95,9 +85,7 @@ Deno.test("attempt() grants the last fence + 1 when that is ahead of the clock",
   }
 });
 
-Deno.test("attempt() issues no fence twice, also when the clock shows the last one", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() issues no fence twice, also when the clock shows the last one", async ({ client }) => {
   const last = 1_700_000_000_000_123n;
   for (const time of [last - 1n, last, last + 1n]) {
     await client.set(fenceKey("a"), String(last));
@@ -108,43 +96,41 @@ Deno.test("attempt() issues no fence twice, also when the clock shows the last o
   }
 });
 
-Deno.test("attempt() and confirm() refuse a fence above 2^53 - 1, and nothing is held", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
-  const highest = 2n ** 53n - 1n;
-  await client.set(fenceKey("a"), String(highest - 1n));
-  const holder = claimOf("a", LONG);
-  assertEquals(await grant(store, holder), highest);
-  await store.release(holder);
-  const options = { enqueue: false, guess: highest + 1n, maxClockSkew: 2 ** 50 };
-  for (const value of [String(highest), String(highest + 1n), "1e300", "inf"]) {
-    await client.set(fenceKey("a"), value);
-    const asked = [claimOf("a", LONG), kindOf("a", "shared"), kindOf("a", 2), kindOf("a", "exclusive", LONG, "me")];
-    const votes = asked.slice(0, 2).map((claim) => () => store.vote(claim, options));
-    for (const ask of [...asked.map((claim) => () => store.attempt(claim, { enqueue: true })), ...votes]) {
-      const error = await assertRejects(ask, StoreError, value);
-      assert(error.permanent, "waiting is of no use");
-      assertEquals(await client.keys("*"), [fenceKey("a")]);
-      assertEquals(await counterAt(client, fenceKey("a")), value);
+testOnServer(
+  "attempt() and confirm() refuse a fence above 2^53 - 1, and nothing is held",
+  async ({ client, store }) => {
+    const highest = 2n ** 53n - 1n;
+    await client.set(fenceKey("a"), String(highest - 1n));
+    const holder = claimOf("a", LONG);
+    assertEquals(await grant(store, holder), highest);
+    await store.release(holder);
+    const options = { enqueue: false, guess: highest + 1n, maxClockSkew: 2 ** 50 };
+    for (const value of [String(highest), String(highest + 1n), "1e300", "inf"]) {
+      await client.set(fenceKey("a"), value);
+      const asked = [claimOf("a", LONG), kindOf("a", "shared"), kindOf("a", 2), kindOf("a", "exclusive", LONG, "me")];
+      const votes = asked.slice(0, 2).map((claim) => () => store.vote(claim, options));
+      for (const ask of [...asked.map((claim) => () => store.attempt(claim, { enqueue: true })), ...votes]) {
+        const error = await assertRejects(ask, StoreError, value);
+        assert(error.permanent, "waiting is of no use");
+        assertEquals(await client.keys("*"), [fenceKey("a")]);
+        assertEquals(await counterAt(client, fenceKey("a")), value);
+      }
     }
-  }
-  await client.del(fenceKey("a"));
-  const reader = kindOf("a", "shared");
-  await grant(store, reader);
-  // Who shares the lock already keeps it when a second one is refused.
-  await client.set(fenceKey("a"), String(highest));
-  await assertRejects(() => store.attempt(kindOf("a", "shared"), { enqueue: true }), StoreError);
-  assertEquals(await store.renew(reader), "renewed");
-  await client.del(fenceKey("a"));
-  await assertRejects(() => store.confirm(reader, highest + 1n), StoreError);
-  assert(await store.confirm(reader, highest), "the highest one is confirmed");
-  assert(await store.release(reader), "released");
-});
+    await client.del(fenceKey("a"));
+    const reader = kindOf("a", "shared");
+    await grant(store, reader);
+    // Who shares the lock already keeps it when a second one is refused.
+    await client.set(fenceKey("a"), String(highest));
+    await assertRejects(() => store.attempt(kindOf("a", "shared"), { enqueue: true }), StoreError);
+    assertEquals(await store.renew(reader), "renewed");
+    await client.del(fenceKey("a"));
+    await assertRejects(() => store.confirm(reader, highest + 1n), StoreError);
+    assert(await store.confirm(reader, highest), "the highest one is confirmed");
+    assert(await store.release(reader), "released");
+  },
+);
 
-Deno.test("attempt() keeps a fence until 7 days after the clock has reached it", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() keeps a fence until 7 days after the clock has reached it", async ({ client }) => {
   const keys = lockKeys("lock:a");
   const month = 30 * 24 * 60 * 60 * 1_000;
   const now = 1_700_000_000_000_000n;
@@ -168,10 +154,7 @@ Deno.test("attempt() keeps a fence until 7 days after the clock has reached it",
   }
 });
 
-Deno.test("attempt() gives rising tickets, although the clock was set back", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() gives rising tickets, although the clock was set back", async ({ client, store }) => {
   const [holder, first, second, third] = [1, 2, 3, 4].map(() => claimOf("a", LONG)) as [Claim, Claim, Claim, Claim];
   const [, queue] = lockKeys("lock:a");
   await grant(store, holder);
@@ -183,29 +166,25 @@ Deno.test("attempt() gives rising tickets, although the clock was set back", asy
   for (const claim of [first, second, third, holder]) await store.release(claim);
 });
 
-Deno.test("release() passes over a waiter that was not seen for three polls, and no other", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
-  const [, , waiters] = lockKeys("lock:a");
-  for (const [unseen, served] of [[3 * POLL_MS, "the next"], [2 * POLL_MS, "it"]] as const) {
-    const [holder, silent, next] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
-    await grant(store, holder);
-    for (const claim of [silent, next]) await ask(store, claim);
-    // As of a client whose subscription cannot be proven: in a Cluster, for instance.
-    const seen = await microseconds(client) / 1_000n - BigInt(unseen);
-    await client.hset(waiters, silent.owner, `${seen}?holdfast:${crypto.randomUUID()}@\0`);
-    await store.release(holder);
-    assertEquals(await client.get("lock:a"), served === "it" ? silent.owner : next.owner, `${served} is served`);
-    for (const claim of [silent, next]) await store.release(claim);
-  }
-  assertEquals(await server.leftovers(), []);
-});
+testClean(
+  "release() passes over a waiter that was not seen for three polls, and no other",
+  async ({ client, store }) => {
+    const [, , waiters] = lockKeys("lock:a");
+    for (const [unseen, served] of [[3 * POLL_MS, "the next"], [2 * POLL_MS, "it"]] as const) {
+      const [holder, silent, next] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
+      await grant(store, holder);
+      for (const claim of [silent, next]) await ask(store, claim);
+      // As of a client whose subscription cannot be proven: in a Cluster, for instance.
+      const seen = await microseconds(client) / 1_000n - BigInt(unseen);
+      await client.hset(waiters, silent.owner, `${seen}?holdfast:${crypto.randomUUID()}@\0`);
+      await store.release(holder);
+      assertEquals(await client.get("lock:a"), served === "it" ? silent.owner : next.owner, `${served} is served`);
+      for (const claim of [silent, next]) await store.release(claim);
+    }
+  },
+);
 
-Deno.test("attempt() takes the fence from the clock when the last one was lost", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() takes the fence from the clock when the last one was lost", async ({ client, store }) => {
   for (const lost of [() => client.del(fenceKey("a")), () => client.set(fenceKey("a"), "rival")]) {
     const first = claimOf("a", LONG);
     const fence = await grant(store, first);
@@ -219,10 +198,7 @@ Deno.test("attempt() takes the fence from the clock when the last one was lost",
   }
 });
 
-Deno.test("attempt() and renew() keep the lock for the lease", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() and renew() keep the lock for the lease", async ({ client, store }) => {
   for (const lease of [1_000, 30_000, 2 ** 30]) {
     const claim = claimOf("a", lease);
     const began = performance.now();
@@ -243,10 +219,7 @@ Deno.test("attempt() and renew() keep the lock for the lease", async () => {
   }
 });
 
-Deno.test("renew() of a fresh owner needs the lock's own key only", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testClean("renew() of a fresh owner needs the lock's own key only", async ({ client, store }) => {
   for (const kind of ["exclusive", "shared"] as const) {
     const claim = kindOf("a", kind);
     await grant(store, claim);
@@ -265,13 +238,9 @@ Deno.test("renew() of a fresh owner needs the lock's own key only", async () => 
     assert(await client.pttl("lock:a") > LONG / 2, "the last one counts");
     assert(await store.release(claim), "released");
   }
-  assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("renew() rounds a lease up to whole milliseconds", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("renew() rounds a lease up to whole milliseconds", async ({ client, store }) => {
   const claim = claimOf("a", 10_000.5);
   await grant(store, claim);
   const left: number[] = [];
@@ -281,10 +250,7 @@ Deno.test("renew() rounds a lease up to whole milliseconds", async () => {
   await store.release(claim);
 });
 
-Deno.test("attempt() of a busy lock returns when to ask again: at its end, by rank", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() of a busy lock returns when to ask again: at its end, by rank", async ({ client, store }) => {
   await subscribed(client);
   const holder = claimOf("a", 2_000);
   const began = performance.now();
@@ -302,9 +268,7 @@ Deno.test("attempt() of a busy lock returns when to ask again: at its end, by ra
   for (const claim of [first, second, third, holder]) assert(await store.release(claim), "given up");
 });
 
-Deno.test("attempt() of the next waiter grants the whole lease, also after a lost reply", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("attempt() of the next waiter grants the whole lease, also after a lost reply", async ({ client }) => {
   const keys = lockKeys("lock:a");
   const ask = (owner: string, lease: number, ticket: unknown) => {
     return client.eval(
@@ -332,9 +296,7 @@ Deno.test("attempt() of the next waiter grants the whole lease, also after a los
   assert(Number(await ask("waiter", 100, ticket)) > fences[1]!, "granted");
 });
 
-Deno.test("vote() of the next waiter never makes its lease shorter when repeated", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("vote() of the next waiter never makes its lease shorter when repeated", async ({ client }) => {
   const keys = lockKeys("lock:a");
   const vote = (owner: string, lease: number, ticket: unknown) => {
     const args = [owner, lease, "", "?holdfast:x", String(ticket), "", "1", "0"];
@@ -349,10 +311,7 @@ Deno.test("vote() of the next waiter never makes its lease shorter when repeated
   }
 });
 
-Deno.test("attempt() leaves a queue that expires when nobody asks for three polls", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
+testOnServer("attempt() leaves a queue that expires when nobody asks for three polls", async ({ client, store }) => {
   const [holder, waiter] = [claimOf("a", LONG), claimOf("a", LONG)];
   await grant(store, holder);
   for (let i = 0; i < 2; i++) {
@@ -366,25 +325,23 @@ Deno.test("attempt() leaves a queue that expires when nobody asks for three poll
   await store.release(holder);
 });
 
-Deno.test("release() reserves the lock for RESERVATION_MS, or the lease if that is shorter", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
-  for (const [lease, kept] of [[LONG, RESERVATION_MS], [400, 400]] as const) {
-    const [holder, waiter] = [claimOf("a", LONG), claimOf("a", LONG)];
-    await grant(store, holder);
-    await ask(store, waiter);
-    const began = performance.now();
-    assert(await store.release({ ...holder, lease }), "released");
-    assertExpiry(await client.pttl("lock:a"), kept, began);
-    await grant(store, waiter);
-    await store.release(waiter);
-  }
-});
+testOnServer(
+  "release() reserves the lock for RESERVATION_MS, or the lease if that is shorter",
+  async ({ client, store }) => {
+    for (const [lease, kept] of [[LONG, RESERVATION_MS], [400, 400]] as const) {
+      const [holder, waiter] = [claimOf("a", LONG), claimOf("a", LONG)];
+      await grant(store, holder);
+      await ask(store, waiter);
+      const began = performance.now();
+      assert(await store.release({ ...holder, lease }), "released");
+      assertExpiry(await client.pttl("lock:a"), kept, began);
+      await grant(store, waiter);
+      await store.release(waiter);
+    }
+  },
+);
 
-Deno.test("release() passes over a waiter whose client is gone, at once", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("release() passes over a waiter whose client is gone, at once", async ({ server, client }) => {
   const gone = server.connect();
   const [store, other] = [serverStore(client), serverStore(gone)];
   await subscribed(client, gone);
@@ -400,30 +357,29 @@ Deno.test("release() passes over a waiter whose client is gone, at once", async 
   await store.release(alive);
 });
 
-Deno.test("renew() with a shorter lease wakes the first waiter whose client is there", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const gone = server.connect();
-  const [store, other] = [serverStore(client), serverStore(gone)];
-  await subscribed(client, gone);
-  const [holder, dead, alive] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
-  await grant(store, holder);
-  await ask(other, dead);
-  await ask(store, alive);
-  gone.disconnect();
-  await until(async () => await subscribers(client) === 1, "the server has noticed");
-  const over = new AbortController();
-  let woken = false;
-  const waiting = store.wakeup?.(alive, over.signal).then(() => woken = true);
-  assertEquals(await store.renew({ ...holder, lease: 1_000, renewal: 1 }), "renewed");
-  await until(() => woken, "it is woken");
-  over.abort();
-  await waiting;
-});
+testOnServer(
+  "renew() with a shorter lease wakes the first waiter whose client is there",
+  async ({ server, client }) => {
+    const gone = server.connect();
+    const [store, other] = [serverStore(client), serverStore(gone)];
+    await subscribed(client, gone);
+    const [holder, dead, alive] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
+    await grant(store, holder);
+    await ask(other, dead);
+    await ask(store, alive);
+    gone.disconnect();
+    await until(async () => await subscribers(client) === 1, "the server has noticed");
+    const over = new AbortController();
+    let woken = false;
+    const waiting = store.wakeup?.(alive, over.signal).then(() => woken = true);
+    assertEquals(await store.renew({ ...holder, lease: 1_000, renewal: 1 }), "renewed");
+    await until(() => woken, "it is woken");
+    over.abort();
+    await waiting;
+  },
+);
 
-Deno.test("the scripts use no key but those that they are given", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("the scripts use no key but those that they are given", async ({ server, client }) => {
   // What is still under way when ioredis begins to monitor confuses it.
   await client.ping();
   const monitor = server.adopt(await client.monitor());

@@ -13,6 +13,7 @@ import { claimOf } from "../../../support/claims.ts";
 import { until } from "../../../support/until.ts";
 import { closed, freePort, RedisServer } from "../../../support/redis_server.ts";
 import { serverStore } from "../../../support/server_store.ts";
+import { testOnServer } from "../on_server.ts";
 
 Deno.test("Store.connectionError is the last error of the connection, until that is up", async () => {
   await using server = await RedisServer.start();
@@ -72,9 +73,7 @@ Deno.test("tryAcquire() rejects for good when the credentials are wrong", async 
   for (const client of [redis(wrong)]) assert(/WRONGPASS/.test(client.connectionError?.message ?? ""), "it says why");
 });
 
-Deno.test("tryAcquire() rejects for good, and says why, when its client is closed", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("tryAcquire() rejects for good, and says why, when its client is closed", async ({ server, client }) => {
   await client.quit();
   await assertPermanent(client, /Connection is closed/);
   const lost = server.adopt(new Redis(freePort(), "127.0.0.1", { retryStrategy: () => null }));

@@ -7,6 +7,7 @@ import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import { cutReplication, FOLLOWING, inStep, mendReplication } from "../../../deployments/replicated.ts";
 import { until } from "../../../support/until.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
+import { testOnServer } from "../on_server.ts";
 
 /** What the stores of these tests want. */
 const REPLICAS = { min: 1, timeout: 500 };
@@ -116,9 +117,7 @@ Deno.test("redis() with replicas waits for those of the lock's slot in a Cluster
   assertEquals(await cluster.leftovers(), []);
 });
 
-Deno.test("redis() checks the options of replicas", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("redis() checks the options of replicas", ({ client }) => {
   const check = (replicas: unknown) => () => redis(client, { replicas: replicas as { min: number } });
   for (const min of [0, -1, 1.5, NaN, Infinity]) assertThrows(check({ min }), RangeError, "replicas.min");
   for (const timeout of [0, NaN, 2 ** 31]) assertThrows(check({ min: 1, timeout }), RangeError, "replicas.timeout");

@@ -14,6 +14,7 @@ import { VirtualClock } from "../../../support/virtual_clock.ts";
 import { acquireWoken } from "./acquire_woken.ts";
 import { subscribed } from "./subscribed.ts";
 import { RULE } from "../rights.ts";
+import { testClean } from "../on_server.ts";
 
 /** Longer than any test, in milliseconds. */
 const LEASE = 60_000;
@@ -299,8 +300,7 @@ function testPhase(
 
 for (const phase of Object.keys(PHASES)) if (phase !== LAST) testPhase(phase);
 
-Deno.test("acquire() is woken although the client was cut off while it subscribed", async () => {
-  await using server = await RedisServer.start();
+testClean("acquire() is woken although the client was cut off while it subscribed", async ({ server }) => {
   await using proxy = await TcpProxy.start(server.port);
   const admin = server.connect();
   const client = divert(server.connect(), proxy.port);
@@ -317,7 +317,6 @@ Deno.test("acquire() is woken although the client was cut off while it subscribe
   await until(async () => /^\d+!/.test((await admin.hvals(WAITERS)).join()), "it has asked with its address");
   await holder.release();
   await (await waiting).release();
-  assertEquals(await server.leftovers(), []);
 });
 
 Deno.test("acquire() of a short lease polls within its reservation when it cannot be woken", async () => {

@@ -8,6 +8,7 @@ import { until } from "../../../support/until.ts";
 import { idOf, tested } from "../clients.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { subscribed } from "./subscribed.ts";
+import { testOnServer } from "../on_server.ts";
 
 /** Longer than these tests wait for anything, in milliseconds. */
 const NEVER = 60_000;
@@ -44,9 +45,7 @@ Deno.test("subscribe() makes one connection, whatever the client's database and 
   assertEquals(await publish(client, wakeups, TURN + "nobody"), 1);
 });
 
-Deno.test("pollAfter() has who cannot be woken ask more than once per reservation", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("pollAfter() has who cannot be woken ask more than once per reservation", async ({ client }) => {
   const wakeups = Wakeups.of(tested(client));
   for (const lease of [10, 250, 900, 60_000]) {
     // One try may come just before the lock is reserved, the next one be slow.
@@ -57,9 +56,7 @@ Deno.test("pollAfter() has who cannot be woken ask more than once per reservatio
   assertEquals(wakeups.pollAfter(NEVER, 10), NEVER);
 });
 
-Deno.test("wait() resolves on the handle's turn, and no other's", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("wait() resolves on the handle's turn, and no other's", async ({ client }) => {
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   using waiting = new Waiting(wakeups, ["a", "b"]);
@@ -70,9 +67,7 @@ Deno.test("wait() resolves on the handle's turn, and no other's", async () => {
   assertEquals(waiting.woken, ["b"]);
 });
 
-Deno.test("wait() resolves at once, and once, when the wake-up came before it", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("wait() resolves at once, and once, when the wake-up came before it", async ({ client }) => {
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   wakeups.ask("a");
@@ -90,9 +85,7 @@ Deno.test("wait() resolves at once, and once, when the wake-up came before it", 
   assertEquals(again.woken, []);
 });
 
-Deno.test("wait() resolves some time after the handle became the next one", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("wait() resolves some time after the handle became the next one", async ({ client }) => {
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   using waiting = new Waiting(wakeups, ["a"], 100);
@@ -102,9 +95,7 @@ Deno.test("wait() resolves some time after the handle became the next one", asyn
   assert(performance.now() - began >= 100, "not before");
 });
 
-Deno.test("wait() of the next one resolves on its turn or its signal, without a timer left", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("wait() of the next one resolves on its turn or its signal, without a timer left", async ({ client }) => {
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   for (const end of ["turn", "signal"]) {
@@ -164,9 +155,7 @@ Deno.test("ask() asks for a sign of life when no message has come since the last
   }
 });
 
-Deno.test("Wakeups wakes all waiters when its connection is cut, and when it is back", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
+testOnServer("Wakeups wakes all waiters when its connection is cut, and when it is back", async ({ client }) => {
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   assert(wakeups.subscribed, "messages arrive");
