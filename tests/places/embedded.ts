@@ -1,9 +1,6 @@
-import { cas } from "@holdfast/lock/cas";
 import { memory } from "@holdfast/lock/memory";
 import { redlock } from "@holdfast/lock/redlock";
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
-import { parseDocument } from "../../src/engine/document.ts";
-import { Documents, memoryBackend } from "../engine/memory_backend.ts";
 import { FULL, listed, type Place } from "./place.ts";
 
 /** In this process. */
@@ -54,18 +51,3 @@ export const SQLITE: Place = {
     };
   },
 };
-
-/** The engine on documents in this process, whose backend has a clock or none. */
-export const ENGINES: readonly Place[] = [undefined, Date.now].map((clock) => ({
-  of: `cas() ${clock === undefined ? "without" : "with"} a clock`,
-  capabilities: FULL,
-  open: () => {
-    const documents = new Documents();
-    const used = () => [...documents.texts].filter(([name, { value }]) => !parseDocument(name, value).unused);
-    return {
-      connect: () => cas(memoryBackend(documents, { clock })),
-      leftovers: () => used().map(([name]) => name),
-      close: () => {},
-    };
-  },
-}));

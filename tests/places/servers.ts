@@ -1,37 +1,11 @@
-import { denoKv } from "@holdfast/lock/deno-kv";
-import { durableObject } from "@holdfast/lock/durable-object";
 import { mysql } from "@holdfast/lock/mysql";
 import { postgres } from "@holdfast/lock/postgres";
-import { Place as KvPlace } from "../stores/deno_kv/place.ts";
-import { ObjectHost } from "../stores/durable_object/host.ts";
 import { ignore as noEtcd, Place as EtcdPlace } from "../stores/etcd/place.ts";
 import { ignore as noMysql, Place as MysqlPlace } from "../stores/mysql/place.ts";
 import { connectWith, newSchema } from "../stores/postgres/clients.ts";
 import { findPostgres } from "../support/postgres.ts";
 import { PostgresServer } from "../support/postgres_server.ts";
 import { FULL, listed, type Place } from "./place.ts";
-
-const DENO_KV: Place = {
-  of: "denoKv()",
-  capabilities: FULL,
-  open: () => {
-    const place = new KvPlace("memory");
-    return {
-      connect: async () => denoKv(await place.open()),
-      leftovers: () => place.used(),
-      close: () => place[Symbol.dispose](),
-    };
-  },
-};
-
-const DURABLE_OBJECT: Place = {
-  of: "durableObject()",
-  capabilities: FULL.filter((capability) => capability !== "query"),
-  open: () => {
-    const host = new ObjectHost();
-    return { connect: () => durableObject(host), leftovers: () => host.used(), close: () => {} };
-  },
-};
 
 let server: PostgresServer | undefined;
 
@@ -89,8 +63,5 @@ const ETCD: Place = {
   },
 };
 
-/** The stores that the tests of a user of the README leave out, but for ZooKeeper, whose tests are one file. */
-export const SERVERS: readonly Place[] = [DENO_KV, DURABLE_OBJECT, POSTGRES, MYSQL, ETCD];
-
-/** Those with a server that several processes reach. */
-export const SHARED_SERVERS: readonly Place[] = [POSTGRES, MYSQL, ETCD];
+/** The stores with a server of their own, but for Redis, and for ZooKeeper, whose tests are one file. */
+export const SERVERS: readonly Place[] = [POSTGRES, MYSQL, ETCD];
