@@ -1,7 +1,7 @@
 import { reason } from "@holdfast/lock/authors";
 import { elapsed, SystemClock } from "../time/clock.ts";
 import { LATE, within } from "../time/within.ts";
-import { error, type Finding, named, ok, warning } from "./finding.ts";
+import { type Finding, named, verdicts, warning } from "./finding.ts";
 import { ANSWER_MS } from "./unreachable.ts";
 
 const CLOCK = new SystemClock();
@@ -57,6 +57,24 @@ async function readSkew(clock: ServerClock): Promise<Skew> {
   return best;
 }
 
+const judged = verdicts({
+  "clock": {
+    ok: ["The clocks agree."],
+    warning: [
+      "Leases do not depend on it. Fences do after the server was replaced by one whose clock is behind, and " +
+      "ages that are shown are wrong by as much.",
+      "Synchronize the clocks of all machines (NTP).",
+    ],
+  },
+  "clocks-apart": {
+    ok: ["Less than maxClockSkew (10 s)."],
+    error: [
+      "Fences beyond maxClockSkew (10 s by default) are refused: locks cannot be acquired, or a fence may fall.",
+      "Synchronize the clocks of the servers (NTP).",
+    ],
+  },
+});
+
 function unread(fault: unknown): Finding {
   return warning(
     "clock",
@@ -71,16 +89,7 @@ function judgeSkew({ ms, uncertainty }: Skew): Finding {
   const found =
     `the server's clock is ${Math.abs(Math.round(ms))} ms ${ms < 0 ? "behind" : "ahead of"} this machine's, ` +
     `± ${Math.ceil(uncertainty)} ms`;
-  if (Math.abs(ms) - uncertainty < WARN_MS) {
-    return ok("clock", found, "The clocks agree.");
-  }
-  return warning(
-    "clock",
-    found,
-    "Leases do not depend on it. Fences do after the server was replaced by one whose clock is behind, and " +
-      "ages that are shown are wrong by as much.",
-    "Synchronize the clocks of all machines (NTP).",
-  );
+  return judged("clock", Math.abs(ms) - uncertainty < WARN_MS ? "ok" : "warning", found);
 }
 
 /** Judges the differences between the clocks of a quorum. */
@@ -88,13 +97,5 @@ function judgeQuorumSkew(skews: readonly Skew[]): Finding {
   const all = skews.map(({ ms }) => ms);
   const apart = Math.max(...all) - Math.min(...all);
   const found = `the clocks of the servers are ${Math.round(apart)} ms apart`;
-  if (apart < QUORUM_LIMIT_MS) {
-    return ok("clocks-apart", found, "Less than maxClockSkew (10 s).");
-  }
-  return error(
-    "clocks-apart",
-    found,
-    "Fences beyond maxClockSkew (10 s by default) are refused: locks cannot be acquired, or a fence may fall.",
-    "Synchronize the clocks of the servers (NTP).",
-  );
+  return judged("clocks-apart", apart < QUORUM_LIMIT_MS ? "ok" : "error", found);
 }

@@ -67,6 +67,20 @@ export function error(code: Code, found: string, meaning: string, advice: string
   return { level: "error", code, found, meaning, advice };
 }
 
+/** The meaning of what was found, and the advice. */
+type Verdict = readonly [meaning: string, advice?: string];
+
+/** The verdicts on the properties of a technology, by the code and the level. */
+type Verdicts = { readonly [code in Code]?: { readonly [level in Finding["level"]]?: Verdict } };
+
+/** Returns a function that makes the findings of a table, from a code, its level, and the facts. */
+export function verdicts<const Table extends Verdicts>(table: Table) {
+  return <C extends keyof Table & Code>(code: C, level: keyof Table[C] & Finding["level"], found: string): Finding => {
+    const [meaning, advice = ""] = (table as Verdicts)[code]![level]!;
+    return { level, code, found, meaning, advice };
+  };
+}
+
 /** Returns a finding that names the place where it was found. */
 export function named(finding: Finding, label: string): Finding {
   return { ...finding, found: `${label}: ${finding.found}` };

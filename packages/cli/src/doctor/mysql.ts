@@ -2,7 +2,7 @@ import { type Store, StoreError } from "@holdfast/lock";
 import { SystemClock } from "../time/clock.ts";
 import { within } from "../time/within.ts";
 import type { Examined, Patient } from "./examination.ts";
-import { error, type Finding, ok, warning } from "./finding.ts";
+import { type Finding, verdicts } from "./finding.ts";
 import { judgeLostConnection } from "./lost_connection.ts";
 import { ANSWER_MS, unreachable } from "./unreachable.ts";
 
@@ -21,6 +21,42 @@ export interface MysqlServer {
   /** Closes the pool. */
   close(): Promise<void>;
 }
+
+const judged = verdicts({
+  "version": {
+    ok: ["The store is tested on MariaDB 10.11."],
+    warning: [
+      "The statements are written for MySQL 8 as well, but were only run on MariaDB.",
+      "Try your locks under load before you rely on them.",
+    ],
+  },
+  "role": {
+    ok: ["The server accepts writes."],
+    error: [
+      "The server is a replica, or was set to read only: nobody can acquire a lock there.",
+      "Use the URL of the primary.",
+    ],
+  },
+  "autocommit": {
+    ok: ["Each statement is a transaction."],
+    error: [
+      "What a connection writes is not done until somebody commits: the store refuses such connections.",
+      "Turn autocommit on, for the server or for the pools of your programs.",
+    ],
+  },
+  "persistence": {
+    ok: ["A crash forgets no lock."],
+    warning: [
+      "A crash of the machine forgets the locks of the last second: others are granted them at once.",
+      "Set innodb_flush_log_at_trx_commit to 1, or check the fence.",
+    ],
+  },
+  "layout": {
+    ok: ["It is as this version of the store makes it."],
+    error: ["No lock can be acquired in this table.", "Make the table that the message shows."],
+  },
+  "rights": { error: ["Nobody can acquire a lock there.", "Run the statements of the message."] },
+});
 
 /** The settings of a server, by name. */
 type MysqlVariables = ReadonlyMap<string, string>;
@@ -77,40 +113,20 @@ export function judgeSettings(settings: MysqlVariables): Finding[] {
 }
 
 function judgeVersion(version: string): Finding {
-  if (/mariadb/i.test(version)) return ok("version", version, "The store is tested on MariaDB 10.11.");
-  const meaning = "The statements are written for MySQL 8 as well, but were only run on MariaDB.";
-  return warning("version", `MySQL ${version}`, meaning, "Try your locks under load before you rely on them.");
+  const isTested = /mariadb/i.test(version);
+  return judged("version", isTested ? "ok" : "warning", isTested ? version : `MySQL ${version}`);
 }
 
 function judgeRole(readOnly: string): Finding {
-  if (!/^(ON|1)$/.test(readOnly)) return ok("role", `read_only ${readOnly}`, "The server accepts writes.");
-  return error(
-    "role",
-    `read_only ${readOnly}`,
-    "The server is a replica, or was set to read only: nobody can acquire a lock there.",
-    "Use the URL of the primary.",
-  );
+  return judged("role", /^(ON|1)$/.test(readOnly) ? "error" : "ok", `read_only ${readOnly}`);
 }
 
 function judgeAutocommit(autocommit: string): Finding {
-  if (autocommit === "ON") return ok("autocommit", "autocommit ON", "Each statement is a transaction.");
-  return error(
-    "autocommit",
-    `autocommit ${autocommit}`,
-    "What a connection writes is not done until somebody commits: the store refuses such connections.",
-    "Turn autocommit on, for the server or for the pools of your programs.",
-  );
+  return judged("autocommit", autocommit === "ON" ? "ok" : "error", `autocommit ${autocommit}`);
 }
 
 function judgeFlush(flush: string): Finding {
-  const found = `innodb_flush_log_at_trx_commit ${flush}`;
-  if (flush === "1") return ok("persistence", found, "A crash forgets no lock.");
-  return warning(
-    "persistence",
-    found,
-    "A crash of the machine forgets the locks of the last second: others are granted them at once.",
-    "Set innodb_flush_log_at_trx_commit to 1, or check the fence.",
-  );
+  return judged("persistence", flush === "1" ? "ok" : "warning", `innodb_flush_log_at_trx_commit ${flush}`);
 }
 
 /**
@@ -137,20 +153,12 @@ function judgeLimits(settings: MysqlVariables): Finding {
 async function examineTable(store: Store): Promise<Finding | undefined> {
   try {
     await within(ANSWER_MS, store.query!({ limit: 1 }), CLOCK);
-    return ok("layout", "the table is there", "It is as this version of the store makes it.");
+    return judged("layout", "ok", "the table is there");
   } catch (fault) {
     // The trial lock finds other faults.
     if (!(fault instanceof StoreError) || !fault.permanent) return undefined;
     const { message } = fault;
-    if (/cannot keep locks/.test(message)) {
-      return error(
-        "layout",
-        message,
-        "No lock can be acquired in this table.",
-        "Make the table that the message shows.",
-      );
-    }
-    return error("rights", message, "Nobody can acquire a lock there.", "Run the statements of the message.");
+    return judged(/cannot keep locks/.test(message) ? "layout" : "rights", "error", message);
   }
 }
 

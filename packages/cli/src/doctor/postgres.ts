@@ -5,7 +5,7 @@ import { runPostgres } from "../schemes/postgres_rows.ts";
 import { SystemClock } from "../time/clock.ts";
 import { LATE, within } from "../time/within.ts";
 import type { Examined, Patient } from "./examination.ts";
-import { error, type Finding, ok, warning } from "./finding.ts";
+import { error, type Finding, verdicts } from "./finding.ts";
 import type { LockAdvice } from "./lock_cycle.ts";
 import { judgeLostConnection } from "./lost_connection.ts";
 import { ANSWER_MS, unreachable } from "./unreachable.ts";
@@ -59,7 +59,16 @@ async function examineDatabase(
     return { findings: [unreachable(store, fault)], futile: true };
   }
   const [, standby, synchronous, fsync] = settings;
-  const findings = [standby === "true" ? STANDBY : PRIMARY, judgeDurability(`${synchronous}`, `${fsync}`)];
+  const findings = [
+    standby === "true"
+      ? judged("standby", "error", "the server is a standby")
+      : judged("standby", "ok", "the server is a primary"),
+    judged(
+      "synchronous-commit",
+      fsync === "off" ? "warning" : "ok",
+      `synchronous_commit is ${synchronous}, fsync ${fsync}`,
+    ),
+  ];
   if (standby === "true") return { findings, futile: true };
   const table = await examineTable(store);
   const pooler = listen ? await examinePooler(client) : undefined;
@@ -71,27 +80,26 @@ async function examineDatabase(
   return { findings: [...findings, ...table], clocks: [{ label, now }], futile: table.length > 0 };
 }
 
-const PRIMARY = ok("standby", "the server is a primary", "It takes writes.");
-
-const STANDBY = error(
-  "standby",
-  "the server is a standby",
-  "It takes no writes: no lock can be acquired there.",
-  "Use the URL of the primary.",
-);
-
-function judgeDurability(synchronous: string, fsync: string): Finding {
-  const found = `synchronous_commit is ${synchronous}, fsync ${fsync}`;
-  if (fsync !== "off") {
-    return ok("synchronous-commit", found, "Each write of the store is durable: it sets synchronous_commit itself.");
-  }
-  return warning(
-    "synchronous-commit",
-    found,
-    "A crash of the machine loses the last grants: two callers may then believe that they hold a lock.",
-    "Set fsync = on in postgresql.conf.",
-  );
-}
+const judged = verdicts({
+  "standby": {
+    ok: ["It takes writes."],
+    error: ["It takes no writes: no lock can be acquired there.", "Use the URL of the primary."],
+  },
+  "synchronous-commit": {
+    ok: ["Each write of the store is durable: it sets synchronous_commit itself."],
+    warning: [
+      "A crash of the machine loses the last grants: two callers may then believe that they hold a lock.",
+      "Set fsync = on in postgresql.conf.",
+    ],
+  },
+  "pooler": {
+    ok: ["Waiters can be woken over this URL."],
+    warning: [
+      "The URL goes through a pooler in transaction mode: waiters cannot be woken over it, and poll.",
+      "Give the option listen of postgres() a direct connection; add ?listen=false to this URL if there is none.",
+    ],
+  },
+});
 
 /** The statement for the limits of idle transactions and of silent connections, in milliseconds. */
 const LIMITS = "SELECT name, setting::bigint * CASE unit WHEN 's' THEN 1000 ELSE 1 END FROM pg_settings WHERE " +
@@ -136,13 +144,9 @@ async function examinePooler(client: PostgresJsClient): Promise<Finding> {
     await within(ANSWER_MS, Promise.resolve(client.listen!(channel, () => notified())), new SystemClock());
     await runPostgres(client, `SELECT count(pg_notify('${channel}', ''))::text AS sent`);
     await within(NOTIFIED_MS, notification, new SystemClock());
-    return ok("pooler", "a notification came", "Waiters can be woken over this URL.");
+    return judged("pooler", "ok", "a notification came");
   } catch (fault) {
-    return warning(
-      "pooler",
-      fault === LATE ? `no notification came within ${NOTIFIED_MS / 1_000} s` : reason(fault),
-      "The URL goes through a pooler in transaction mode: waiters cannot be woken over it, and poll.",
-      "Give the option listen of postgres() a direct connection; add ?listen=false to this URL if there is none.",
-    );
+    const found = fault === LATE ? `no notification came within ${NOTIFIED_MS / 1_000} s` : reason(fault);
+    return judged("pooler", "warning", found);
   }
 }

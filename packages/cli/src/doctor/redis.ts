@@ -5,7 +5,7 @@ import { SystemClock } from "../time/clock.ts";
 import { within } from "../time/within.ts";
 import type { ServerClock } from "./clock_skew.ts";
 import type { Examined, Patient } from "./examination.ts";
-import { error, type Finding, named, ok, warning } from "./finding.ts";
+import { type Finding, named, ok, verdicts, warning } from "./finding.ts";
 import { readInfo, type RedisInfo, type RedisProbe } from "./redis_info.ts";
 import { examineServer } from "./redis_server.ts";
 import { ADVICE, examineWakeups } from "./redis_wakeups.ts";
@@ -14,6 +14,27 @@ import { ANSWER_MS, unreachable } from "./unreachable.ts";
 const CLOCK = new SystemClock();
 
 export type { ExaminedClient };
+
+const judged = verdicts({
+  "info": {
+    warning: [
+      "Version, role, memory, persistence and replication of the server are not examined.",
+      "Give the user the right that the message names.",
+    ],
+  },
+  "cluster": {
+    error: [
+      "Locks whose slot lies on another node cannot be acquired (MOVED).",
+      "Use redis+cluster://, or new Redis.Cluster() in a program.",
+    ],
+  },
+  "not-independent": {
+    error: [
+      "One failure takes several votes at once: two holders are possible.",
+      "Use independent servers, without replication between them.",
+    ],
+  },
+});
 
 /** Further knowledge of the examined servers. */
 export interface RedisServers {
@@ -73,7 +94,7 @@ async function examineServers(
     findings.push(named(await examineWakeups(client), label));
     // A server of a Cluster that is taken for a single one.
     if (!client.isCluster && examined.at(-1)?.info.get("cluster_enabled") === "1") {
-      findings.push(named(wrongClient(), label));
+      findings.push(named(judged("cluster", "error", "the server is a node of a Cluster"), label));
     }
   }
   const quorum = clients.length > 1;
@@ -93,7 +114,7 @@ async function examineOne(
     if (words === undefined || !words.includes("NOPERM")) throw error;
     return words;
   });
-  if (typeof info === "string") return { info: new Map(), findings: [secretive(info)] };
+  if (typeof info === "string") return { info: new Map(), findings: [judged("info", "warning", info)] };
   if (info.get("redis_mode") === "sentinel") throw new Error("a Sentinel answers");
   return { info, findings: await examineServer(probe, info) };
 }
@@ -103,29 +124,10 @@ async function timeOf(probe: RedisProbe): Promise<number> {
   return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
 }
 
-/** Returns a finding for a user who may not read the server's state. */
-function secretive(found: string): Finding {
-  return warning(
-    "info",
-    found,
-    "Version, role, memory, persistence and replication of the server are not examined.",
-    "Give the user the right that the message names.",
-  );
-}
-
 /** Returns the servers behind a client. The nodes of a Cluster client are clients too, which take any command. */
 function serversOf(client: ExaminedClient): readonly RedisProbe[] {
   if (!client.isCluster) return [client];
   return (client.nodes?.("master") ?? []).filter((node): node is RedisNode & RedisProbe => "call" in node);
-}
-
-function wrongClient(): Finding {
-  return error(
-    "cluster",
-    "the server is a node of a Cluster",
-    "Locks whose slot lies on another node cannot be acquired (MOVED).",
-    "Use redis+cluster://, or new Redis.Cluster() in a program.",
-  );
 }
 
 /** Examines whether the servers of a quorum fail independently. */
@@ -135,14 +137,16 @@ function examineQuorum(examined: readonly ExaminedServer[], count: number): Find
   for (const { label, info } of examined) {
     const id = info.get("run_id") ?? label;
     const other = seen.get(id);
-    if (other !== undefined) findings.push(notIndependent(`${label} and ${other} are the same server`));
+    if (other !== undefined) {
+      findings.push(judged("not-independent", "error", `${label} and ${other} are the same server`));
+    }
     seen.set(id, label);
   }
   const ids = new Map(examined.map(({ label, info }) => [`${info.get("master_replid")}`, label]));
   const distinct = new Set(examined.map(({ info }) => info.get("run_id"))).size;
   if (ids.size < distinct) {
     const groups = examined.map(({ label, info }) => `${label} (${info.get("role")})`).join(", ");
-    findings.push(notIndependent(`some of them replicate one another: ${groups}`));
+    findings.push(judged("not-independent", "error", `some of them replicate one another: ${groups}`));
   }
   return findings;
 }
@@ -158,14 +162,5 @@ function size(count: number): Finding {
     found,
     `${tolerated === 0 ? "None" : `Only ${tolerated}`} of them may fail: as many as of ${Math.max(1, count - 1)}.`,
     "Use an odd number of servers, three or more.",
-  );
-}
-
-function notIndependent(found: string): Finding {
-  return error(
-    "not-independent",
-    found,
-    "One failure takes several votes at once: two holders are possible.",
-    "Use independent servers, without replication between them.",
   );
 }

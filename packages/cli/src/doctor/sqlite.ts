@@ -3,7 +3,7 @@ import type { SqliteStore } from "@holdfast/lock/sqlite";
 import { access, constants, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Examined, Patient } from "./examination.ts";
-import { error, type Finding, ok, warning } from "./finding.ts";
+import { type Finding, verdicts } from "./finding.ts";
 import type { LockAdvice } from "./lock_cycle.ts";
 
 /** File systems on which file locks are unreliable, by their numbers in Linux (statfs(2)). */
@@ -35,6 +35,27 @@ const ADVICE: LockAdvice = {
   failed: (message) => /did not answer|kept it to itself/.test(message) ? WRITER : undefined,
   unwoken: WRITER,
 };
+
+const judged = verdicts({
+  "file": {
+    error: [
+      "The file and its folder must be writable: SQLite keeps a journal beside the file.",
+      "Give the user of the process the right to write to both.",
+    ],
+  },
+  "disk": { warning: ["When the disk is full nobody acquires a lock or renews it.", "Make room on the disk."] },
+  "file-system": {
+    ok: ["Locks of files hold."],
+    warning: [
+      "After a restart the file is gone, with its fences; containers do not share it.",
+      "Put the file on a disk, or on a volume that the containers share.",
+    ],
+    error: [
+      "SQLite's own locks do not hold on network file systems: two processes may be granted one lock.",
+      "Put the file on a local disk, or use Redis for processes on several machines.",
+    ],
+  },
+});
 
 /** The free space in bytes below which the disk is nearly full. */
 const LOW_BYTES = 16 * 1_024 * 1_024;
@@ -75,38 +96,20 @@ async function mayWrite(path: string, folder: string): Promise<Finding | undefin
     if (await stat(path).then(() => true, () => false)) await access(path, constants.W_OK);
     return undefined;
   } catch (fault) {
-    return error(
-      "file",
-      `${path}: ${reason(fault)}`,
-      "The file and its folder must be writable: SQLite keeps a journal beside the file.",
-      "Give the user of the process the right to write to both.",
-    );
+    return judged("file", "error", `${path}: ${reason(fault)}`);
   }
 }
 
 /** Judges the file system of a file. */
 export function judgePlace({ type, free }: Place): Finding[] {
-  if (free >= LOW_BYTES) return [fileSystem(type)];
-  const meaning = "When the disk is full nobody acquires a lock or renews it.";
-  return [fileSystem(type), warning("disk", `${free} bytes are free`, meaning, "Make room on the disk.")];
+  const disk = free < LOW_BYTES ? [judged("disk", "warning", `${free} bytes are free`)] : [];
+  return [fileSystem(type), ...disk];
 }
 
 function fileSystem(type: number): Finding {
   const network = NETWORK.get(type);
   const passing = PASSING.get(type);
-  if (network !== undefined) {
-    return error(
-      "file-system",
-      `the file is on ${network}`,
-      "SQLite's own locks do not hold on network file systems: two processes may be granted one lock.",
-      "Put the file on a local disk, or use Redis for processes on several machines.",
-    );
-  }
-  if (passing === undefined) return ok("file-system", "a local file system", "Locks of files hold.");
-  return warning(
-    "file-system",
-    `the file is on ${passing}`,
-    "After a restart the file is gone, with its fences; containers do not share it.",
-    "Put the file on a disk, or on a volume that the containers share.",
-  );
+  if (network !== undefined) return judged("file-system", "error", `the file is on ${network}`);
+  if (passing !== undefined) return judged("file-system", "warning", `the file is on ${passing}`);
+  return judged("file-system", "ok", "a local file system");
 }

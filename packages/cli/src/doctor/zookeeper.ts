@@ -5,13 +5,41 @@ import type { ZookeeperAcl, ZookeeperClient, ZookeeperDone, ZookeeperStat } from
 import { elapsed, SystemClock } from "../time/clock.ts";
 import { within } from "../time/within.ts";
 import type { Examined, Patient } from "./examination.ts";
-import { error, type Finding, ok, warning } from "./finding.ts";
+import { error, type Finding, ok, verdicts, warning } from "./finding.ts";
 import { ANSWER_MS, unreachable } from "./unreachable.ts";
 
 const CLOCK = new SystemClock();
 
 /** The difference between clocks, in milliseconds, from which listings are worth little. */
 const SKEW_MS = 10_000;
+
+const judged = verdicts({
+  "client": {
+    ok: ["A silent server is left, an expired session is replaced, and reads come after a sync."],
+    warning: [
+      "A silent server is not left, an expired session closes the store, and tryAcquire may be told what was.",
+      "Install node-zookeeper-client 1.1.",
+    ],
+  },
+  "auth": {
+    ok: ["Others cannot take locks away."],
+    warning: [
+      "Everybody who reaches the servers can take locks away, and remove them.",
+      "Give the node an access control list; those of the locks that are made later have the same one.",
+    ],
+  },
+  "clock": {
+    ok: ["The clocks agree."],
+    warning: [
+      "Listings show leases as longer or shorter than they are, and fences are ahead of the time. No lock is granted by these clocks.",
+      "Synchronize the clocks of all machines (NTP).",
+    ],
+  },
+  "wake-up": {
+    ok: ["Waiters are woken."],
+    warning: ["Waiters look only every 5 s.", "Look at the load of the servers."],
+  },
+});
 
 /** Codes of errors. */
 const NO_NODE = -101;
@@ -100,28 +128,13 @@ function rightsAdvice({ path, chroot }: ZookeeperServers): string {
 function judgeClient({ connectionManager }: ExaminedZookeeper): Finding {
   const known = ["state", "queue", "sessionId", "sessionPassword"].every((key) => key in (connectionManager ?? {}));
   const found = `node-zookeeper-client, ${known ? "whose inside is" : "but its inside is not"} as in release 1.1`;
-  if (known) {
-    const meaning = "A silent server is left, an expired session is replaced, and reads come after a sync.";
-    return ok("client", found, meaning);
-  }
-  return warning(
-    "client",
-    found,
-    "A silent server is not left, an expired session closes the store, and tryAcquire may be told what was.",
-    "Install node-zookeeper-client 1.1.",
-  );
+  return judged("client", known ? "ok" : "warning", found);
 }
 
 /** Judges the access rights of the node with the locks. */
 function judgeAcl(acl: readonly ZookeeperAcl[], { path, chroot }: ZookeeperServers): Finding {
   const found = `${chroot}${path} is for ${acl.map(({ id }) => `${id.scheme}:${id.id.replace(/:.*/, "")}`).join(", ")}`;
-  if (!acl.some(({ id }) => id.scheme === "world")) return ok("auth", found, "Others cannot take locks away.");
-  return warning(
-    "auth",
-    found,
-    "Everybody who reaches the servers can take locks away, and remove them.",
-    "Give the node an access control list; those of the locks that are made later have the same one.",
-  );
+  return judged("auth", acl.some(({ id }) => id.scheme === "world") ? "warning" : "ok", found);
 }
 
 /** Examines a node of its own: whether it can be written, the leader's time, and whether watches fire. */
@@ -157,19 +170,12 @@ function judgeClock(ms: number, uncertainty: number): Finding {
   const found =
     `the leader's clock is ${Math.abs(Math.round(ms))} ms ${ms < 0 ? "behind" : "ahead of"} this machine's, ` +
     `± ${Math.ceil(uncertainty)} ms`;
-  if (Math.abs(ms) - uncertainty < SKEW_MS) return ok("clock", found, "The clocks agree.");
-  return warning(
-    "clock",
-    found,
-    "Listings show leases as longer or shorter than they are, and fences are ahead of the time. No lock is granted by these clocks.",
-    "Synchronize the clocks of all machines (NTP).",
-  );
+  return judged("clock", Math.abs(ms) - uncertainty < SKEW_MS ? "ok" : "warning", found);
 }
 
 function judgeWatch(hasFired: boolean): Finding {
-  if (hasFired) return ok("wake-up", "a watch has fired", "Waiters are woken.");
-  const found = `a watch has not fired within ${ANSWER_MS / 1_000} s`;
-  return warning("wake-up", found, "Waiters look only every 5 s.", "Look at the load of the servers.");
+  if (hasFired) return judged("wake-up", "ok", "a watch has fired");
+  return judged("wake-up", "warning", `a watch has not fired within ${ANSWER_MS / 1_000} s`);
 }
 
 /** Returns the mode that a server reports, such as `leader` or `standalone`; else its fault. */

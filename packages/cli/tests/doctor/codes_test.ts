@@ -1,7 +1,7 @@
-// Deno only: it looks at the sources.
+// Deno only: it reads files of the repository.
 import { assert, assertEquals } from "@std/assert";
 import { CODES } from "../../src/doctor/finding.ts";
-import { sourceFiles, textOf } from "../../../../tests/support/test_files.ts";
+import { textOf } from "../../../../tests/support/test_files.ts";
 
 /** Returns the level of each code, as the table of the docs has it. */
 function documented(): Map<string, string> {
@@ -9,14 +9,11 @@ function documented(): Map<string, string> {
   return new Map(Array.from(table.matchAll(/^\| `([\w-]+)` +\| (\w+) /gm), ([, code, level]) => [code!, level!]));
 }
 
-/** Returns the level of each code with which the sources make findings. */
+/** Returns the level of each code with which the sources make findings, as their texts are listed. */
 function emitted(): Map<string, string> {
   const levels = new Map<string, string>();
-  const text = sourceFiles("packages/cli/src/", ".ts").map(textOf).join("");
-  // `lacking` is an error, or a warning where a permission is optional.
-  for (const [, call, code] of text.matchAll(/\b(error|warning|lacking)\(\s*"([\w-]+)"/g)) {
-    const level = call === "lacking" ? "error" : call!;
-    levels.set(code!, (levels.get(code!) ?? level) === level ? level : "both");
+  for (const [, level, code] of textOf("packages/cli/tests/texts.txt").matchAll(/^(error|warning) ([\w-]+):/gm)) {
+    levels.set(code!, (levels.get(code!) ?? level) === level ? level! : "both");
   }
   return levels;
 }
