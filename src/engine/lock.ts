@@ -22,7 +22,6 @@ export interface CasContext {
   readonly writeId: () => string;
   readonly maxClockSkew: number;
   readonly maxBytes: number;
-  /** The timers of the store object, where the server has timers. */
   readonly timers: OwnTimers | undefined;
   /** Set where the handles are in other processes. */
   readonly remote: RemoteWaiters | undefined;
@@ -220,7 +219,6 @@ export class CasLock {
     return undefined;
   }
 
-  /** Returns the trip of a request that is answered now. */
   #trip(sentAt: Instant): Trip {
     return { sentAt, receivedAt: this.#context.clock.now() };
   }

@@ -126,7 +126,6 @@ export class OwnWaiters {
     return this.get(claim)?.place;
   }
 
-  /** Records that a handle is in the queue, with its place. */
   queued({ claim, ticket, queuedAt }: DocumentWaiter): void {
     const waiter = this.get(claim);
     if (waiter !== undefined) Object.assign(waiter, { place: { ticket, queuedAt }, isTaken: false });
@@ -191,7 +190,6 @@ export class OwnWaiters {
     return document.next(() => true).includes(waiter);
   }
 
-  /** Wakes the handles that have to attempt again. */
   wakeFor(document: LockDocument): void {
     if (this.#all.size === 0) return;
     const next = new Set(document.next(() => true).map(({ claim }) => handleOf(claim)));

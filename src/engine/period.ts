@@ -13,7 +13,6 @@ export interface Period {
   readonly ms: number;
   /** When it ends: by the server's clock, or by the writer's clock where the server has none. */
   readonly end: number;
-  /** A timer of the server that ends no sooner. */
   readonly timer: string | undefined;
 }
 

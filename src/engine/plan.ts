@@ -87,7 +87,6 @@ export interface PendingCall {
   readonly begunAt: Instant;
   /** When it paused for the first time. */
   pausedAt: Instant | undefined;
-  /** Whether the server was asked about timers for it. */
   hasAsked: boolean;
   /** The document that was read for it, since it began. */
   read: Seen | undefined;
@@ -95,7 +94,6 @@ export interface PendingCall {
   readonly sent: NotedWrite[];
 }
 
-/** The planned document, and the answers of the calls. */
 export interface Plan {
   readonly document: LockDocument;
   readonly needs: Need;

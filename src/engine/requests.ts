@@ -13,7 +13,6 @@ export function warnOfRefusal(kind: string, what: string, error: unknown, { clos
   if (!closed && error instanceof StoreError && error.permanent) warnOnce(kind, `${what}: ${error.message}`);
 }
 
-/** The requests of one lock to the backend, each with a limit. */
 export class Requests {
   readonly #backend: Backend;
   readonly #clock: Clock;

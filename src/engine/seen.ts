@@ -22,13 +22,11 @@ export function bytesOf(text: string): number {
   return ENCODER.encode(text).length;
 }
 
-/** The times of a request and of its reply. */
 export interface Trip {
   readonly sentAt: Instant;
   readonly receivedAt: Instant;
 }
 
-/** For how long a lease or a turn has been seen. */
 interface SeenPeriod {
   readonly of: Period["of"];
   /** For how long it was seen up to the last reply, in milliseconds. */
@@ -138,7 +136,6 @@ export class Seen {
     return this.time === undefined ? undefined : this.time + elapsed(this.#trip.receivedAt, now);
   }
 
-  /** Returns for how many milliseconds a lease or a turn has been seen. */
   seenFor(period: Period, now: Instant): number {
     const known = this.#known(period);
     return known === undefined ? 0 : known.ms + leastElapsed(this.#trip.receivedAt, now);

@@ -68,7 +68,6 @@ interface Known {
 /** A lock in a listing, and the server's clock, where the server has one. */
 type ListedDocument = readonly [document: LockDocument, time: number | undefined];
 
-/** Keeps locks as documents. */
 export class CasStore implements Store {
   readonly drift = drift;
   readonly capabilities: readonly Capability[];

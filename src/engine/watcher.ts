@@ -77,7 +77,6 @@ export class Watcher {
     this.#isWanted = isWanted;
   }
 
-  /** Starts the watcher when it is wanted, and stops it when it is not. */
   update(): void {
     if (!this.#isWanted()) this.#pause?.abort("unwanted");
     else if (!this.#looking.has(this)) void this.#run();

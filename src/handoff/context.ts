@@ -10,7 +10,6 @@ export interface HandoffSettings {
   readonly linger: number;
 }
 
-/** A store whose locks are handed on. */
 export interface HandoffTarget extends Store {
   /** Calls a function once the store was closed for good. Returns a function that cancels this. */
   onClosed?(run: () => void): () => void;

@@ -28,7 +28,6 @@ export type GrantPhase =
     readonly since: Instant;
     /** Its attempt, while the lease is renewed for it. */
     claiming: Promise<Attempt> | undefined;
-    /** Ends the wait for that renewal. */
     cancel: () => void;
   }
   | { readonly kind: "lingering"; readonly since: Instant }
@@ -74,7 +73,6 @@ export class Grant {
     return this.phase.kind === "held" ? this.phase : undefined;
   }
 
-  /** Whether fences are left for other handles. */
   get hasFences(): boolean {
     return this.#nextFence <= this.#lastFence;
   }
@@ -97,7 +95,6 @@ export class Grant {
     return this.phase = { kind: "held", handle, fence, since: now, renewal, revoked: undefined };
   }
 
-  /** Reserves the lock for a handle until it attempts. */
   offer(handle: Handle, now: Instant): void {
     this.phase = { kind: "next", handle, since: now, claiming: undefined, cancel: () => {} };
     handle.state = "next";

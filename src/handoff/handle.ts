@@ -27,13 +27,11 @@ const UNHEARD_MS = 12_000;
  */
 export type HandleState = "asking" | "queued" | "sleeping" | "next" | "idle" | "holder" | "left" | "gone";
 
-/** A handle of this process that wants a lock. */
 export class Handle {
   readonly claim: Claim;
   readonly id: string;
   /** Whether it may share a grant with other handles. */
   readonly plain: boolean;
-  /** When it attempted for the first time. */
   readonly since: Instant;
   state: HandleState = "sleeping";
   /** Its place in the store's queue: `own`: it keeps the place alive itself; `shared`: another handle can; `none`. */
@@ -93,7 +91,6 @@ export class Handle {
     if (this.place !== "none") this.place = "own";
   }
 
-  /** Records that an attempt was sent, and returns it. */
   sends<T>(now: Instant, answer: Promise<T>): Promise<T> {
     this.#sent = { at: now, answer: this.unanswered === 0 ? answer : Promise.allSettled([this.#sent.answer, answer]) };
     this.unanswered++;

@@ -50,7 +50,6 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
   });
   /** The names whose sections lasted as long as `keep` when handles last shared the lock, the oldest first. */
   readonly #long = new ShortLivedMap<string, true>((_, old) => old);
-  /** The requests in the background, for which no caller waits. */
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
   /** The place of the locks: other objects may hand them on as well. */
   readonly place: HandoffPlace;

@@ -5,7 +5,6 @@ import type { Grant } from "./grant.ts";
 import type { Handle } from "./handle.ts";
 import type { NameHandoff } from "./name_handoff.ts";
 
-/** A waiter whose rank is not known yet. */
 type LocalWaiter = Omit<WaiterEntry, "rank">;
 
 /**

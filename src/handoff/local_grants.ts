@@ -47,7 +47,6 @@ export class LocalGrants {
     return this.#current;
   }
 
-  /** All grants, by the id under which the store knows the holder. */
   get byStoreId(): ReadonlyMap<string, Grant> {
     const all = this.#current === undefined ? this.held : [...this.held, this.#current];
     return new Map(all.map((grant) => [grant.id, grant]));
@@ -227,7 +226,6 @@ export class LocalGrants {
     if (this.#timer === undefined) this.watch(now);
   }
 
-  /** Sets the one timer, if any handle depends on it. */
   watch(now: Instant): void {
     this.#timer?.cancel();
     this.#timer = undefined;

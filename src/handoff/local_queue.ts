@@ -63,7 +63,6 @@ export class LocalQueue extends ShortLivedMap<string, Handle> {
     return plain && lease > 2 * this.tripMs;
   }
 
-  /** Returns whether a handle can be handed the lock now. */
   mayLead(handle: Handle, now: Instant): boolean {
     return this.canShare(handle) && handle.canLead(now);
   }
@@ -100,7 +99,6 @@ export class LocalQueue extends ShortLivedMap<string, Handle> {
     for (const handle of this.leaders(now, granted)) if (handle.state === "sleeping") handle.wake();
   }
 
-  /** Makes all handles attempt again. */
   wakeAll(): void {
     for (const handle of this.values()) handle.wake("store");
   }

@@ -34,7 +34,6 @@ export class HandoffPlace {
     }
   }
 
-  /** Adds a state that hands a lock on. */
   add(name: string, shared: NameHandoff): void {
     const key = this.#prefix + name;
     const present = this.#locks.get(key);
@@ -42,7 +41,6 @@ export class HandoffPlace {
     else present.add(shared);
   }
 
-  /** Removes a state that no longer hands a lock on. */
   delete(name: string, shared: NameHandoff): void {
     const key = this.#prefix + name;
     const present = this.#locks.get(key);

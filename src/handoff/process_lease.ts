@@ -62,7 +62,6 @@ export class ProcessLease {
     return this.#renewing;
   }
 
-  /** How much of the lease has passed, in milliseconds. */
   get age(): number {
     return elapsed(this.#granted.sentAt, this.#clock.now());
   }

@@ -1,7 +1,5 @@
-/** The methods that identify a store. */
 export const STORE = ["attempt", "renew", "release", "drift"];
 
-/** The methods that identify the clients of each library. */
 export const CLIENTS: readonly (readonly [kind: string, methods: readonly string[]])[] = [
   ["client of ioredis's shape", ["evalsha", "eval", "duplicate", "on"]],
   ["client of node-redis", ["evalSha", "eval", "on"]],

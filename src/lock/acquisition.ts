@@ -90,7 +90,6 @@ class Acquisition {
   readonly #history: AttemptHistory;
   readonly #startedAt: Instant;
   #waiting = false;
-  /** The attempt that the store has not answered yet. */
   #unanswered: Promise<Attempt> | undefined;
   /** Whether the unanswered attempt has had all the time there is. */
   #hangs = false;

@@ -29,7 +29,6 @@ const REQUESTED: LeaseState = { phase: "requested" };
 const HELD: LeaseState = { phase: "held" };
 const RELEASED: LeaseState = { phase: "released" };
 
-/** A grant of the store, with the time of its answer. */
 interface LeaseGrant {
   readonly fence: bigint;
   readonly at: Instant;

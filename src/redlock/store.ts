@@ -144,7 +144,6 @@ export class RedlockStore implements Store {
   readonly #rounds: Rounds;
   readonly #highest = new HighestFence();
   readonly #drift = (lease: number): number => lease * this.#settings.driftFactor + 2;
-  /** The attempts that have no answer yet, by their owners. */
   readonly #inFlight = new ShortLivedMap<string, { readonly answer: Promise<Attempt>; readonly sentAt: Instant }>();
 
   constructor(nodes: readonly QuorumNode[], settings: RedlockSettings, clock: Clock, random: () => number) {

@@ -37,7 +37,6 @@ export interface Admission {
   readonly steals: boolean;
 }
 
-/** Whether a claim can be granted. */
 export type AdmissionDecision =
   | Admission
   | { readonly outcome: "busy" }
@@ -58,7 +57,6 @@ export interface Issue<W extends RecordWaiter> {
  * lock as one object. The store decides when a lease ends and which waiters are dead.
  */
 export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
-  /** The holders, by the ids of their handles. */
   readonly holders: Map<string, H> = new Map();
   /** The queue, first come, first served. */
   readonly queue: W[] = [];
@@ -67,12 +65,10 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
     return occupancyOf(this.holders.values());
   }
 
-  /** Returns the claim's handle in the queue, if present. */
   waiter(claim: Claim): W | undefined {
     return this.queue.find((waiter) => handleOf(waiter.claim) === handleOf(claim));
   }
 
-  /** Puts a waiter into the queue, at its place. */
   enqueue(waiter: W): void {
     this.queue.push(waiter);
     this.queue.sort(byTicket);

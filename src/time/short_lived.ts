@@ -41,7 +41,6 @@ export class ShortLivedMap<K, V> {
     this.#map.set(key, value);
   }
 
-  /** Sets an entry before all others. */
   setFirst(key: K, value: V): void {
     this.#map = new Map([[key, value], ...this.#map]);
   }

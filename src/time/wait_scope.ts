@@ -69,7 +69,6 @@ export class WaitScope {
     return error;
   }
 
-  /** Throws the reason when the wait is over. */
   check(): void {
     if (this.reached) throw this.reason();
   }

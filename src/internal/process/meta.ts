@@ -4,7 +4,6 @@ import type { Meta } from "../../contract/store.ts";
 /** How long the text of a record may be, in bytes of UTF-8. */
 const MAX_BYTES = 1_024;
 
-/** The default description of a handle. */
 const PROCESS: Meta = describeProcess();
 const DEFAULT = encode(PROCESS);
 

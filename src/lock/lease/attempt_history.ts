@@ -12,7 +12,6 @@ const LONGEST_PAUSE_MS = 500;
 
 /** The faults since the store last answered. */
 interface Failing {
-  /** When the first failed attempt was sent. */
   readonly since: Instant;
   readonly fault: unknown;
 }

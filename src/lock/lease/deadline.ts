@@ -29,7 +29,6 @@ export class Deadline {
     this.#sentAt = before(this.#sentAt, ms);
   }
 
-  /** Moves the deadline if the new deadline is earlier. */
   shorten(sentAt: Instant, trustedMs: number): void {
     if (trustedMs < this.left(sentAt)) this.move(sentAt, trustedMs);
   }

@@ -37,7 +37,6 @@ export class Renewals {
     return this.#inFlight;
   }
 
-  /** The fault of the renewals since the last answer. */
   get fault(): unknown {
     return this.#fault;
   }

@@ -24,7 +24,6 @@ export type QuorumOutcome =
   | { readonly outcome: "lost"; readonly refusal: { readonly retryAfter: number } | undefined }
   | { readonly outcome: "failed"; readonly answers: readonly Answer<Vote>[] };
 
-/** The terms of an attempt, without the guessed fence. */
 export type AttemptTerms = Omit<VoteOptions, "guess" | "end">;
 
 interface Decision {

@@ -5,7 +5,6 @@ import type { Contention } from "./contention.ts";
 import type { Round } from "./round.ts";
 
 export interface RoundEntry {
-  /** The claim of the last attempt or renewal. */
   readonly claim: Claim;
   readonly round: Round;
   /** When that call was sent. */

@@ -9,7 +9,6 @@ export function quorum(n: number): number {
   return Math.floor(n / 2) + 1;
 }
 
-/** The outcome of the votes of a round. */
 export type Verdict =
   /** A majority has granted and raised its counters from below the guess, which is the fence. */
   | "granted"

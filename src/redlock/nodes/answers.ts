@@ -1,6 +1,5 @@
 import type { Timer } from "../../time/clock.ts";
 
-/** The answer of one node so far. */
 export type Answer<T> =
   | { readonly state: "pending" }
   | { readonly state: "answered"; readonly value: T }

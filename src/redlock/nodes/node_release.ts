@@ -9,7 +9,6 @@ const FIRST_PAUSE_MS = 50;
 /** The longest pause between two tries, in milliseconds. */
 const MAX_PAUSE_MS = 1_000;
 
-/** A release on one node, under way or done. */
 export interface ReleaseProgress {
   /**
    * Resolves to whether there was anything to release, after as many tries as needed; rejects when all tries failed.
@@ -33,7 +32,6 @@ export class NodeRelease implements ReleaseProgress {
   readonly #began: Instant;
   /** The present or the last try. */
   #try: Promise<boolean>;
-  /** Ends the pause between two tries, if any. */
   #endPause: (() => void) | undefined;
 
   constructor(node: QuorumNode, claim: Claim, clock: Clock, began: Instant) {

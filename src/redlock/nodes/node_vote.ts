@@ -24,7 +24,6 @@ export class NodeVote {
   readonly #nodes: Nodes;
   readonly #index: number;
   readonly #node: QuorumNode;
-  /** The id under which the node knows the round. */
   #id: string;
   #state: NodeVoteState = UNASKED;
   #counter: bigint | undefined;

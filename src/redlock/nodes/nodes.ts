@@ -14,7 +14,6 @@ import { quorum } from "../attempt/verdict.ts";
 /** How much longer a release that has taken effect waits for the coordinator, in milliseconds. */
 const COORDINATOR_GRACE_MS = 16;
 
-/** The nodes that were asked, and how long to wait for them. */
 export interface PollScope {
   /** The indices of the nodes that were asked, one for each call; all nodes when left out. */
   readonly indices?: readonly number[] | undefined;

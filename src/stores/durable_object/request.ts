@@ -1,7 +1,6 @@
 import { show } from "../../internal/validation.ts";
 import type { Claim, EvictOptions } from "../../contract/store.ts";
 
-/** The version of the format of requests and replies. */
 export const FORMAT = 1;
 
 /** For how long an object holds a wait open, in milliseconds. */

@@ -104,7 +104,6 @@ export class StoredDocuments implements Backend<number> {
     return [...(await this.#storage.list({ prefix: PREFIX })).keys()].map((key) => key.slice(PREFIX.length));
   }
 
-  /** Removes a lock that has been unused for long. */
   async removeIfOld(name: string): Promise<void> {
     const found = await this.read(name);
     if (isOld(name, found, this.#clock.now().wall)) await this.delete(name, found.version);

@@ -68,7 +68,6 @@ export class DurableObjectStore implements Store {
   readonly #clock: Clock;
   readonly #id = crypto.randomUUID().slice(0, 8);
   #calls = 0;
-  /** How many waits in a row have failed. */
   #failures = 0;
 
   constructor(namespace: LockNamespace, observer: Observer | undefined, clock: Clock) {

@@ -80,7 +80,6 @@ export class EtcdGateway {
     }
   }
 
-  /** Returns the token, which is requested once. */
   #asked(): Promise<string | undefined> {
     if (this.#token === undefined) {
       const asked = this.#token = this.#login();

@@ -75,7 +75,6 @@ interface TransactionResult {
   }[];
 }
 
-/** The revision of a missing key. */
 const ABSENT = "0";
 
 /** Keeps documents in etcd. A version is the revision of the write, as a text: it may be above 2^53. */

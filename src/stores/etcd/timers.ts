@@ -8,7 +8,6 @@ const MARK = "\xff";
 /** How many keys a request reads: by default a member takes 128 operations in one (`--max-txn-ops`). */
 const MOST_KEYS = 100;
 
-/** The answers to the ranges of a transaction. */
 interface CountResult {
   readonly responses?: readonly { readonly "response_range"?: { readonly count?: string } }[];
 }

@@ -23,7 +23,6 @@ export class EtcdWatches {
   readonly #waiters: KeyPolls;
   /** Polls for holders: an open stream would keep the process alive, and an idle holder must not. */
   readonly #holders: KeyPolls;
-  /** When a watch was last not confirmed in time. */
   #bufferedAt: Instant | undefined;
 
   constructor(gateway: EtcdGateway, clock: Clock) {

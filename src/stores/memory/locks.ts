@@ -30,7 +30,6 @@ export class Locks {
     return this.get(name) ?? new MemoryLock();
   }
 
-  /** Keeps a lock that has a holder or a waiter now. */
   keep(name: string, lock: MemoryLock): void {
     this.#locks.set(name, lock);
   }

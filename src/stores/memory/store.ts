@@ -84,7 +84,6 @@ export class MemoryStore implements QuorumNode {
     this.#locks = new Locks(clock);
   }
 
-  /** The names that are held or waited for, and some that were. */
   get names(): string[] {
     return this.#locks.names;
   }

@@ -87,7 +87,6 @@ export function redis(client: RedisClient, options: RedisOptions = {}): RedisSto
   return new HandoffStore(store, new SystemClock(), undefined, place) as HandoffStore & RedisStore;
 }
 
-/** The reply of the scripts that grant the lock. */
 type ServerGrant = Pick<Granted, "granted" | "run">;
 
 type Refused = Exclude<Attempt, { granted: true }> & Pick<NotGranted, "heldFor">;

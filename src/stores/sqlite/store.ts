@@ -105,7 +105,6 @@ const RETRY_MS = 500;
 /** When a waiter that sleeps in `wakeup()` asks again without a wake-up, in milliseconds. */
 const RETRY_ASLEEP_MS = 10_000;
 
-/** Keeps locks as rows of a file. */
 export class FileStore implements SqliteStore {
   readonly drift = drift;
   readonly capabilities = CAPABILITIES;

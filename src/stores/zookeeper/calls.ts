@@ -12,7 +12,6 @@ export const SILENT_MS = 5_000;
 interface CallLimits {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-  /** Returns the error of a call whose time is over. */
   readonly late: () => Error;
 }
 
@@ -57,7 +56,6 @@ async function limited<T>(ms: number, promise: Promise<T>, { clock, signal, late
   }
 }
 
-/** Settles like a promise, or rejects when a signal aborts. */
 async function unlessGivenUp<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await promise;
   const found = await Promise.race([promise.then((value) => ({ value })), aborted(signal)]);

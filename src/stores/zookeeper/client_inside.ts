@@ -17,7 +17,6 @@ export interface ClientSocket {
 export interface ClientInside {
   readonly state: number;
   readonly socket?: ClientSocket;
-  /** The beginning of an incomplete answer. */
   pendingBuffer: unknown;
   readonly sessionId: Uint8Array;
   readonly sessionPassword: Uint8Array;

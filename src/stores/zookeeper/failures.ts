@@ -14,7 +14,6 @@ const BAD_VERSION = -103;
 export const NODE_EXISTS = -110;
 const INVALID_ACL = -114;
 
-/** An error with the code of ZooKeeper. */
 export class ZookeeperFault extends Error {
   override readonly name = "ZookeeperFault";
   readonly code: number;

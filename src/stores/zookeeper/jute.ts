@@ -144,7 +144,6 @@ export class JuteReader {
 
 /** Divides the bytes of a connection into answers, each of which comes after its length. */
 export class JuteAnswers {
-  /** The beginning of an incomplete answer. */
   #rest = new Uint8Array();
 
   /** Yields the answers that are complete with more bytes. Throws a `RangeError` for the length of none. */

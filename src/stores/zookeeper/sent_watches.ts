@@ -25,7 +25,6 @@ export class SentWatches {
     return partsOf([...new Set(watches.map(({ path }) => path))]);
   }
 
-  /** Calls the callbacks of a node that has changed. */
   fire(path: string): void {
     for (const watch of [...this.#watches].filter((watch) => watch.path === path)) {
       this.#watches.delete(watch);

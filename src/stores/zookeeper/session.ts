@@ -206,7 +206,6 @@ export class ZookeeperSession {
     if (this.#users > 0) void this.#openSoon();
   }
 
-  /** Fails all requests without an answer. */
   #fail(fault: unknown): void {
     for (const { done } of this.#sent.splice(0)) done(fault, NOTHING);
   }

@@ -58,7 +58,6 @@ export class BunPort extends WordsPort {
     connection.ready();
   }
 
-  /** Handles a client that was closed or has given up. */
   #closed(): void {
     this.#isClosed = true;
     this.connection.down(false);

@@ -1,9 +1,7 @@
 import { isDenied } from "../../../internal/failure.ts";
 import { reason } from "../../../internal/reason.ts";
 
-/** The callbacks for the state of a client. */
 export interface ConnectionListener {
-  /** Called when commands are sent again. */
   ready(): void;
   /** Called when the whole client was cut off, not when a Cluster has lost a node. */
   down(): void;
@@ -65,7 +63,6 @@ export class Connection {
     this.#detail = detail;
   }
 
-  /** Reports that commands are sent. */
   ready(): void {
     this.answered();
     for (const { ready } of this.#listeners) ready?.();
@@ -77,7 +74,6 @@ export class Connection {
     for (const { down } of this.#listeners) down?.();
   }
 
-  /** Reports that the client was closed for good. */
   closed(): void {
     for (const { closed } of this.#listeners) closed?.();
   }

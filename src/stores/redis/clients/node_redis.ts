@@ -159,7 +159,6 @@ export class NodeRedisPort implements RedisPort {
   }
 }
 
-/** The commands that a client sends together. */
 interface NodeRedisCommands {
   multi(): NodeRedisCommands;
   evalSha(sha: string, options: NodeRedisScriptOptions): NodeRedisCommands;

@@ -27,9 +27,7 @@ export interface RedisPort {
   readonly pollMs?: number | undefined;
   /** Whether a second connection is costly: then there is one only while handles wait, for the first channel alone. */
   readonly waitersOnly?: boolean | undefined;
-  /** Runs a script by its SHA-1. */
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  /** Runs a script by its text. */
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Runs a script and WAIT over one connection; rejects with the first error. Only for the option `replicas`. */
   evalAndWait?(
@@ -58,9 +56,7 @@ export interface SearchedMaster {
 /** Makes a second connection and subscribes to channels. The listener is not called before this returns. */
 export type Subscribe = (channels: readonly string[], listener: MessageListener) => SecondConnection;
 
-/** The callbacks of a second connection. */
 export interface MessageListener {
-  /** Called when messages begin to arrive. */
   opened(): void;
   message(channel: string, message: string): void;
   /** Called when the server has refused the subscription. */

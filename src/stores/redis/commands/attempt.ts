@@ -24,7 +24,6 @@ export interface WaiterInput {
 /** The lock is busy. */
 export interface Busy {
   readonly granted: false;
-  /** When to ask again, in milliseconds. */
   readonly retryAfter: number;
   /** The handle's place in the queue, empty without one. */
   readonly ticket: string;

@@ -8,7 +8,6 @@ export interface ListInput {
   readonly name: string;
 }
 
-/** How many values each handle has in the reply. */
 const VALUES = 5;
 
 /** Lists the holders and the waiters of a lock. */

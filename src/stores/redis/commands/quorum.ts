@@ -21,7 +21,6 @@ export interface VoteInput {
   readonly claim: Claim;
   /** How the handle waits when the lock is busy; left out for a handle that does not wait. */
   readonly waiter?: WaiterInput | undefined;
-  /** The fence that the caller hopes for. */
   readonly guess: bigint;
   /** The end of the block of fences that the caller hopes for; the guess when left out. */
   readonly end?: bigint | undefined;

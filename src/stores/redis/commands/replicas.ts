@@ -12,7 +12,6 @@ export interface ReplicatedRenewal extends RenewReply {
   readonly replicated: boolean;
 }
 
-/** Renews locks on a server and its replicas. */
 export class Replicas {
   /** The message of the error when too few replicas have a renewal. */
   readonly shortage: string;

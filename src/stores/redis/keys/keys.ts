@@ -17,12 +17,10 @@ export class KeySpace {
     this.prefix = prefix;
   }
 
-  /** The prefix that the client adds to every key. */
   get keyPrefix(): string {
     return this.#port.keyPrefix;
   }
 
-  /** Returns the keys of the lock of this name, in the order in which the scripts take them. */
   keysOf(name: string): LockKeys {
     if (this.#last?.name !== name) this.#last = { name, keys: this.#make(name) };
     return this.#last.keys;
@@ -110,7 +108,6 @@ function tag(key: string, keyPrefix: string, tags: SlotTags): string {
 export class SlotTags {
   readonly #keyPrefix: string;
   readonly #numbers = new Map<number, number>();
-  /** The number at which the search continues. */
   #next = 0;
 
   constructor(keyPrefix: string) {

@@ -166,7 +166,6 @@ function failure(error: unknown, port: RedisPort): StoreError {
   return new StoreError(message, { cause: error, permanent });
 }
 
-/** How many locks are listed with one request. */
 const BATCH = 100;
 
 /** Lists the locks that have a holder or a waiter. Without a name, SCAN goes over the keys in small steps. */

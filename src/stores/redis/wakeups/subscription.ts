@@ -12,7 +12,6 @@ const MAX_PAUSE_MS = 1_000;
 /** Decides when a failed connection may be tried again, and waits until then. */
 export class Reconnects {
   readonly #clock: Clock;
-  /** Runs during a pause. */
   #timer: Timer | undefined;
   /** When the next try may be made, by the monotonic clock. */
   #notBefore = -Infinity;
@@ -67,9 +66,7 @@ export class Reconnects {
 export interface SubscriptionListener {
   /** Returns whether messages are needed; if not, no further try is made to connect. */
   wanted(): boolean;
-  /** Called when messages begin to arrive. */
   opened(): void;
-  /** Called when messages stop arriving. */
   closed(): void;
   message(channel: string, message: string): void;
 }
@@ -86,7 +83,6 @@ interface Open {
   probing: boolean;
 }
 
-/** The second connection, if any, and its phase. */
 type State =
   | { readonly phase: "closed" }
   | { readonly phase: "connecting"; readonly connection: SecondConnection }
@@ -107,7 +103,6 @@ export class Subscription {
   readonly #clock: Clock;
   readonly #reconnects: Reconnects;
   #state: State = CLOSED;
-  /** The connections to try next. */
   #candidates: Subscribe[] = [];
   #refusal: string | undefined;
 

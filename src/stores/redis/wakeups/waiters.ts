@@ -6,7 +6,6 @@ import { NEXT, RESERVATION_MS, TURN } from "../constants.ts";
 /** Why a waiter is woken: it has its turn, or it is the next in the queue. */
 type Reason = typeof TURN | typeof NEXT;
 
-/** One handle that waits for a lock. */
 interface Waiter {
   /** Its place in the queue, as the server issued it. It keeps the place when the server has dropped it. */
   ticket: string;
@@ -87,7 +86,6 @@ export class Waiters {
     this.#wake(message.slice(1), message[0] === NEXT ? NEXT : TURN);
   }
 
-  /** Wakes a handle, so that it attempts again. */
   wake(handle: string): void {
     this.#wake(handle, TURN);
   }

@@ -117,13 +117,11 @@ export class Wakeups {
     return this.port.connection.listen({ closed: run });
   }
 
-  /** Removes a handle that has stopped waiting. */
   leave(handle: string): void {
     this.#waiters.remove(handle);
     if (this.port.waitersOnly) this.#subscription.closeUnlessWanted();
   }
 
-  /** Wakes a waiter, so that it attempts again. */
   wake(handle: string): void {
     this.#waiters.wake(handle);
   }

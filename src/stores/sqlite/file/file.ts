@@ -24,7 +24,6 @@ const TURN_MS = 4;
 /** Work on the file, at a moment in milliseconds of the wall clock. */
 export type Work<T> = (run: Statements, now: number) => T;
 
-/** A write that waits for its transaction. */
 interface Task {
   readonly since: Instant;
   /** Does the work. Returns the function that resolves the caller's promise, for after the commit. */
@@ -73,7 +72,6 @@ export class LockFile extends Closable {
     for (const { reject } of this.#tasks.splice(0)) reject(this.#closedError());
   }
 
-  /** Runs work that writes nothing. */
   async read<T>(work: Work<T>): Promise<T> {
     const started = this.#clock.now();
     for (;;) {

@@ -2,7 +2,6 @@ import { ownerKey } from "../../../rules/occupancy.ts";
 import { type Claim, type Conflict, handleOf, type Kind, kindOf } from "../../../contract/store.ts";
 import type { Statements } from "./statements.ts";
 
-/** A number above every ticket. */
 const END = Number.MAX_SAFE_INTEGER;
 
 /** One client's view of the other clients at one moment. */
@@ -28,7 +27,6 @@ export interface LockState {
   readonly newestFence: number;
   /** In how many milliseconds the first lease ends; 0 without holders. */
   readonly endsIn: number;
-  /** The claim's ticket, if it is in the queue. */
   readonly ticket: number | undefined;
 }
 

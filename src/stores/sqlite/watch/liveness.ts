@@ -20,10 +20,8 @@ const DEAD_AT_FIRST_MS = 6_000;
  * process kept the file busy, or the machine was asleep.
  */
 export class Liveness {
-  /** When the last gap ended. */
   #since: Instant | undefined;
   #last: Instant | undefined;
-  /** Whether there was a gap before. */
   #interrupted = false;
 
   /** When the last heartbeat was written; `undefined` while the client has no waiters. */

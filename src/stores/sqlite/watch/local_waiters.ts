@@ -80,7 +80,6 @@ export class LocalWaiters {
     this.#queues.set(queue.name, queue);
   }
 
-  /** Returns the waiter of a claim's handle, if it waits. */
   get(claim: Claim): QueuedWaiter | undefined {
     return this.#queues.get(claim.name)?.waiters.get(handleOf(claim));
   }

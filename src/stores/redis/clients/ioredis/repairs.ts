@@ -33,7 +33,6 @@ export function rejectUnanswered(client: IoredisClient): void {
   }
 }
 
-/** A command of ioredis, which settles once. */
 interface SentCommand {
   readonly name: string;
   readonly args: readonly unknown[];

@@ -28,7 +28,6 @@ export class SelectedDatabase {
     return this.#number === 0 ? send() : this.#sendConnected(send);
   }
 
-  /** Reports that the client is connected. */
   ready(): void {
     for (const settle of this.#waiting) settle();
   }
