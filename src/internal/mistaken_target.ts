@@ -22,7 +22,7 @@ const MISTAKES: readonly (readonly [methods: string, words: string])[] = [
   ["query !getConnection", "a client of PostgreSQL. Pass postgres(pool) of @holdfast/lock/postgres"],
 ];
 
-/** What to pass in place of a text. The first match counts. */
+/** The advice for a text in the place of a target. The first match counts. */
 const TEXTS: readonly (readonly [text: RegExp, advice: string])[] = [
   [/^(rediss?|valkeys?|unix):/i, "Pass new Redis(url) of ioredis"],
   [/^postgres(ql)?:/i, "Pass a store for it: postgres(pool) of @holdfast/lock/postgres"],

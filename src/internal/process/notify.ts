@@ -1,6 +1,6 @@
 import type { EventSubject, LockEvent } from "../../contract/events.ts";
 import { type Claim, handleOf, type Store } from "../../contract/store.ts";
-import { toJson } from "../json.ts";
+import { toJson } from "../listing/inspectable.ts";
 import { reason } from "../reason.ts";
 import { diagnostics, warnOnce } from "./warning.ts";
 

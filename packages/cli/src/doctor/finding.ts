@@ -67,7 +67,7 @@ export function error(code: Code, found: string, meaning: string, advice: string
   return { level: "error", code, found, meaning, advice };
 }
 
-/** The meaning of what was found, and the advice. */
+/** The meaning of a finding, and the advice. */
 type Verdict = readonly [meaning: string, advice?: string];
 
 /** The verdicts on the properties of a technology, by the code and the level. */
