@@ -34,6 +34,40 @@ Deno.test("write() is told to notify when it gives somebody the turn", async () 
   assertEquals(b.take(), [false, false]);
 });
 
+Deno.test("write() names the store that alone has to act, unless others have to, too", async () => {
+  const place = new Place();
+  const [a, b, c] = [place.connect(), place.connect(), place.connect()];
+  const heirs: (string | undefined)[] = [];
+  const { write } = a.backend;
+  const noting: typeof write = (key, value, version, options: WriteOptions) => {
+    if (options.notify) heirs.push(options.heir);
+    return write(key, value, version, options);
+  };
+  Object.assign(a.backend, { write: noting });
+  const storeOf = (owner: string) => place.document.queue.find(({ claim }) => claim.owner === owner)?.store;
+  const held = claimOf(NAME);
+  const waiting = [claimOf(NAME), claimOf(NAME, "shared"), claimOf(NAME, "shared")] as const;
+  await grant(a.store, held);
+  await ask(b.store, waiting[0]);
+  await ask(b.store, waiting[1]);
+  await ask(c.store, waiting[2]);
+  const heir = storeOf(waiting[0].owner);
+  await a.store.release(held);
+  assertEquals([heirs.splice(0), typeof heir], [[heir], "string"]);
+  await grant(b.store, waiting[0]);
+  // Both that wait now can hold it together, in two stores; nor does a revocation concern one alone.
+  assertEquals(await a.store.evict(NAME), 1);
+  assertEquals(heirs.splice(0), [undefined]);
+  const last = claimOf(NAME);
+  await b.store.release(waiting[1]);
+  await c.store.release(waiting[2]);
+  await grant(a.store, last);
+  await ask(b.store, waiting[1]);
+  await ask(c.store, waiting[2]);
+  await a.store.release(last);
+  assertEquals(heirs, [undefined]);
+});
+
 Deno.test("write() is told to notify when it revokes a lock", async () => {
   const place = new Place();
   const [a, b] = [connect(place), connect(place)];

@@ -4,12 +4,14 @@ import type {
   KeyVersion,
   ListedDocuments,
   WatchedDocument,
+  WatchOptions,
   WriteOptions,
   WriteResult,
 } from "../../../src/engine/mod.ts";
 import { StoreError } from "../../../src/contract/errors.ts";
 import type { Disturbances } from "../disturbances.ts";
 import { parseDocument } from "../../../src/engine/document.ts";
+import { TURN_MS } from "../../../src/engine/period.ts";
 import { POSITION } from "../../../src/engine/sweeper.ts";
 import { SimulatedTimers } from "./timers.ts";
 import type { Transitions } from "./transitions.ts";
@@ -163,7 +165,7 @@ export class DocumentServer {
   readonly #kept = new Map<string, Kept>();
   /** What was there before the last writes. */
   readonly #before = new Map<string, Kept[]>();
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Map<string, Set<(heir?: string) => void>>();
   readonly #cutUntil = new Map<Machine, number>();
   /** How long the next write of a client is on its way, in milliseconds. */
   readonly #heldUp = new Map<Machine, number>();
@@ -217,7 +219,11 @@ export class DocumentServer {
       },
       ...this.#has.lists !== false && { list: (_: number, cursor?: string) => this.#listFrom(client, cursor) },
       ...this.#has.watch
-        ? { watch: (key: string, version: number, signal: AbortSignal) => this.#watch(client, key, version, signal) }
+        ? {
+          watch: (key: string, version: number, signal: AbortSignal, options: WatchOptions) => {
+            return this.#watch(client, key, version, signal, options);
+          },
+        }
         : {},
       ...this.#has.timers && { timers: this.#timers.connect((what, work) => this.#call(client, what, work)) },
       maxBytes: this.#has.maxBytes,
@@ -322,7 +328,7 @@ export class DocumentServer {
       readonly sentAt: number;
       readonly sentIn: number;
     },
-    { notBefore = -Infinity, notify = false }: WriteOptions,
+    { notBefore = -Infinity, notify = false, heir }: WriteOptions,
   ): WriteResult<number> {
     const { maxBytes = Infinity } = this.#has;
     if (this.#has.strangers && key in STRANGERS) {
@@ -348,7 +354,7 @@ export class DocumentServer {
     this.#transitions.written({ client: client.name, key, before: kept.value, after: value });
     const [before, after] = [parseDocument(key, kept.value), parseDocument(key, value)];
     const next = { value, version: this.#nextVersion(), at: this.#world.now };
-    this.#replace(key, next, notify);
+    this.#replace(key, next, notify, heir);
     this.#changed({ client, name: key, before, after, sentAt, sentIn });
     return { written: true, version: next.version, time: this.#has.timedWrites ? this.#told(time) : undefined };
   }
@@ -412,11 +418,11 @@ export class DocumentServer {
     return this.#open.get(client) ?? [];
   }
 
-  #replace(key: string, next: Kept, isNews: boolean): void {
+  #replace(key: string, next: Kept, isNews: boolean, heir?: string): void {
     this.#before.set(key, [...this.#before.get(key) ?? [], this.#kept.get(key) ?? ABSENT].slice(-OLD));
     this.#kept.set(key, next);
     if (this.#has.news && !isNews) return;
-    for (const run of this.#watchers.get(key) ?? []) run();
+    for (const run of this.#watchers.get(key) ?? []) run(heir);
   }
 
   #nextVersion(): number {
@@ -424,7 +430,13 @@ export class DocumentServer {
     return this.#flaws.repeatsVersions ? 1 + this.#version % 3 : this.#version;
   }
 
-  #watch(client: Machine, key: string, version: number, signal: AbortSignal): Promise<WatchedDocument<number> | void> {
+  #watch(
+    client: Machine,
+    key: string,
+    version: number,
+    signal: AbortSignal,
+    { store }: WatchOptions,
+  ): Promise<WatchedDocument<number> | void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return resolve();
       const watchers = this.#watchers.get(key) ?? new Set();
@@ -446,7 +458,15 @@ export class DocumentServer {
       };
       const end = () => settle(resolve);
       const fail = () => settle(() => reject(new Error("the watch has failed")));
-      const changed = () => {
+      // Some servers tell others of a turn only when it is over, counted from the last one that has begun.
+      let turns = 0;
+      const changed = (heir?: string) => {
+        if (over) return;
+        const turn = ++turns;
+        if (this.#has.news && heir !== undefined && heir !== store) {
+          this.#world.after(TURN_MS, () => turn === turns && changed());
+          return;
+        }
         watchers.delete(changed);
         const isMissed = this.#random.chance(this.#quality.missed);
         if (isMissed && this.#random.chance(FAILS)) this.#world.after(this.#delay(), () => client.deliver(fail));

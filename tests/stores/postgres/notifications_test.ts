@@ -49,7 +49,7 @@ class Fixture {
         await watching;
       },
     };
-    const watching = this.notifications.watch("a", OLD, scope.signal).then(
+    const watching = this.notifications.watch("a", OLD, scope.signal, "mine").then(
       () => void (found.outcome = "reads again"),
       () => void (found.outcome = "fails"),
     );
@@ -77,6 +77,27 @@ Deno.test("watch() ends at the notification of another version, and not at that 
   fixture.listener!.notified(`a:${NEW}`);
   await fixture.clock.advance(0);
   assertEquals(watch.outcome, "reads again");
+});
+
+Deno.test("watch() ends at the turn of its own store, and when that of another one may be over", async () => {
+  const fixture = new Fixture();
+  await fixture.open();
+  const watch = await fixture.watch();
+  fixture.listener!.notified(`a:${NEW}:other`);
+  await fixture.clock.advance(1_499);
+  fixture.listener!.notified(`a:${"3".repeat(32)}:another`);
+  await fixture.clock.advance(1_499);
+  assertEquals(watch.outcome, "watches");
+  await fixture.clock.advance(1);
+  assertEquals(watch.outcome, "reads again");
+  fixture.read();
+  const next = await fixture.watch();
+  fixture.listener!.notified(`a:${NEW}:other`);
+  fixture.listener!.notified(`a:${"3".repeat(32)}:mine`);
+  await fixture.clock.advance(0);
+  assertEquals(next.outcome, "reads again");
+  await fixture.clock.advance(1_000);
+  assertEquals(fixture.clock.pending, 0);
 });
 
 Deno.test("watch() does not trust a connection that was lost while its probe was under way", async () => {
