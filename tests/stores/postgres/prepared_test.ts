@@ -235,6 +235,36 @@ for (const library of LIBRARIES) {
   });
 }
 
+/** How many stores wait for a lock. */
+const WAITING = 4;
+
+test("postgres() hands on with three statements, and one more where the holder knows of no waiter", async () => {
+  await using first = sending("postgres.js", { max: 2 });
+  const schema = await newSchema(first.client);
+  await using stack = new AsyncDisposableStack();
+  const clients = [first, ...Array.from({ length: WAITING }, () => stack.use(sending("postgres.js", { max: 2 })))];
+  const stores = clients.map(({ client }) => postgres(client, { schema, listen: true }));
+  /** Hands a lock on from each store to the next one. Resolves to how many statements it took. */
+  const round = async () => {
+    const lock = await acquire(stores[0]!, "a");
+    const waiting: Promise<unknown>[] = [];
+    for (const store of stores.slice(1)) {
+      waiting.push(acquire(store, "a", { wait: HANG_MS }).then((lock) => lock.release()));
+      await until(async () => (await stores[0]!.query({ name: "a" })).pending.length === waiting.length, "it waits");
+    }
+    // A listing shows the queue, but not to the holder.
+    for (const { sent } of clients) sent.length = 0;
+    await lock.release();
+    await Promise.all(waiting);
+    return clients.flatMap(({ sent }) => sent).length;
+  };
+  // The last one hands on to nobody. On a slow machine, and until each listens, they read the document once more.
+  const least = 3 * WAITING + 1 + 1;
+  const counts: number[] = [];
+  await until(async () => counts[counts.push(await round()) - 1] === least, "nobody reads but the next one");
+  assertEquals(Math.min(...counts), least);
+});
+
 test("postgres() prepares nothing over postgres.js with prepare: false", async () => {
   await using connected = sending("postgres.js", { prepare: false } as object);
   const { client, sent } = connected;

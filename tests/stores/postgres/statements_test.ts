@@ -221,12 +221,13 @@ Deno.test({
 });
 
 Deno.test({
-  name: "PostgresBackend.write() returns what is there, after a refused one",
+  name: "PostgresBackend.write() returns what is there, after a refused one where it does not prepare",
   ignore,
   fn: async () => {
     await using connected = connectWith("postgres.js", server().url);
     const options = { schema: await newSchema(connected.client) };
-    const [backend, other] = [backendOf(connected.client, options), backendOf(connected.client, options)];
+    const { client } = recording(connected.client);
+    const [backend, other] = [backendOf(client, options), backendOf(client, options)];
     const first = await backend.write("a", '{"a":1}', null, {});
     assert(first.written);
     const second = await other.write("a", '{"a":2}', first.version, {});
@@ -245,6 +246,27 @@ Deno.test({
     assertEquals(await backend.write("a", '{"a":4}', first.version, {}), { written: false }, "others are gone");
   },
 });
+
+for (const library of LIBRARIES) {
+  Deno.test({
+    name: `PostgresBackend.write() over ${library} returns what is there`,
+    ignore,
+    fn: async () => {
+      await using connected = connectWith(library, server().url);
+      const options = { schema: await newSchema(connected.client) };
+      const [backend, other] = [backendOf(connected.client, options), backendOf(connected.client, options)];
+      const first = await backend.write("a", '{"a":1}', null, {});
+      assert(first.written);
+      for (const expected of [null, "0".repeat(32)]) {
+        const refused = await other.write("a", '{"a":2}', expected, { notify: true });
+        assert(!refused.written && refused.found !== undefined);
+        assertEquals([refused.found.value, refused.found.version], ['{"a":1}', first.version]);
+        assert(refused.found.time! >= first.time!);
+      }
+      assertEquals(await other.write("b", '{"a":2}', first.version, {}), { written: false });
+    },
+  });
+}
 
 Deno.test({
   name: "PostgresBackend takes one statement for each call, but for the first one",
