@@ -27,9 +27,9 @@ export class BenchPostgres {
     return new BenchPostgres(server, stack);
   }
 
-  /** Connects, with at most so many connections. */
-  connect(max = 10): Sql {
-    const client = connect(this.url, { max, onnotice: () => {} });
+  /** Connects, with at most so many connections. Without `prepare` no statement is prepared. */
+  connect(max = 10, prepare = true): Sql {
+    const client = connect(this.url, { max, prepare, onnotice: () => {} });
     this.#stack.defer(() => client.end());
     return client;
   }

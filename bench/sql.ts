@@ -1,5 +1,7 @@
+import pg from "pg";
 import type { Sql } from "postgres";
-import { acquire } from "@holdfast/lock";
+import { acquire, type Store } from "@holdfast/lock";
+import { postgres } from "@holdfast/lock/postgres";
 import type { Figure } from "./figure.ts";
 import { handoffs } from "./handoff.ts";
 import { BenchPostgres, storeOf } from "./postgres.ts";
@@ -26,6 +28,7 @@ const WAITERS = [1, 100];
 export async function sql(bench: Bench): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const one of CASES) figures.push(await pairs(one, bench));
+  for (const loops of [1, 64]) figures.push(...await preparing(loops, bench));
   const server = await BenchPostgres.start(bench);
   const client = await prepared(server);
   figures.push(await advisory(server, client, bench));
@@ -70,6 +73,32 @@ async function pairs({ fsync, loops, target }: typeof CASES[number], bench: Benc
     target: { bound: "at least", value: target },
   };
   return await compare(against, { loops, pairs: Math.max(1, Math.round(200 / loops)), seconds: 5 }, bench);
+}
+
+/** Measures what prepared statements gain over each client, without fsync. */
+async function preparing(loops: number, bench: Bench): Promise<Figure[]> {
+  const server = await BenchPostgres.start(bench);
+  const pool = new pg.Pool({ connectionString: server.url, max: 10 });
+  bench.stack.defer(() => pool.end());
+  const query = async (text: string) => await pool.query(text);
+  const stores = {
+    "postgres.js": [storeOf(server.connect()), storeOf(server.connect(10, false)), "prepare: false"],
+    "pg": [postgres(pool), postgres({ query }), "statements without a name"],
+  } as const;
+  const figures: Figure[] = [];
+  for (const [client, [ours, reference, against]] of Object.entries(stores)) {
+    const pair = async (store: Store, loop: number) => {
+      await using _lock = await acquire(store, `prepared ${client} ${loop} ${store === ours}`);
+    };
+    const contest: Contest = {
+      what: `PostgreSQL over ${client}, prepared: acquire + release${loops === 1 ? "" : `, ${loops} names at a time`}`,
+      ours: (loop) => pair(ours, loop),
+      reference: (loop) => pair(reference, loop),
+      against,
+    };
+    figures.push(await compare(contest, { loops, pairs: Math.max(1, Math.round(200 / loops)), seconds: 5 }, bench));
+  }
+  return figures;
 }
 
 /** Measures what pins a connection, and has neither a lease nor a fence. */

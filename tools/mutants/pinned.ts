@@ -346,8 +346,15 @@ export const FAULTS: readonly Fault[] = [
     name: "a statement over pg waits for ever",
     target: "postgres",
     test: "stores/postgres/connections",
-    place: "withTimeout",
-    edit: { replace: /^\{ text, "query_timeout": limit \}$/, by: "{ text }" },
+    place: "PostgresConnections.#sendToPg",
+    edit: { replace: /^\{ text, \.\.\.prepared, "query_timeout": limit \}$/, by: "{ text, ...prepared }" },
+  },
+  {
+    name: "every store with waiters reads at each handoff",
+    target: "postgres",
+    test: "stores/postgres/notifications",
+    place: "Notifications.#notified",
+    edit: { replace: /^heir === undefined \|\| heir === watch\.store$/, by: "true" },
   },
   {
     name: "a connection that does not answer is kept",

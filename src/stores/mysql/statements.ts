@@ -36,7 +36,7 @@ export interface Reply {
  * How the values of a statement reach the server: bytes as hexadecimal digits, for any `sql_mode` and character set.
  * The methods are called in the order of the values in the statement.
  */
-export interface Values {
+export interface MysqlValues {
   /** Returns an expression for bytes, by their hexadecimal digits. */
   hex(digits: string): string;
   /** Returns an expression for an integer. */
@@ -44,10 +44,10 @@ export interface Values {
 }
 
 /** Values inside a statement. */
-export const LITERALS: Values = { hex: (digits) => `x'${digits}'`, number: String };
+export const LITERALS: MysqlValues = { hex: (digits) => `x'${digits}'`, number: String };
 
 /** Values beside a prepared statement, whose text is always the same. */
-export class Parameters implements Values {
+export class MysqlParameters implements MysqlValues {
   /** The values, in their order. */
   readonly all: string[] = [];
 
@@ -72,7 +72,7 @@ export class MysqlStatements {
   }
 
   /** Returns one row: two settings, the clock, version and value, which are `NULL` if the name has no row. */
-  read(values: Values, name: string): string {
+  read(values: MysqlValues, name: string): string {
     return `SELECT @@autocommit, ${IN_TRANSACTION}, ${CLOCK}, HEX(locks.version), HEX(locks.value) FROM ${ONE} ` +
       `LEFT JOIN ${this.#table} AS locks ON locks.name = ${bytes(values, name)} LIMIT 1`;
   }
@@ -84,14 +84,14 @@ export class MysqlStatements {
   }
 
   /** Fails with "duplicate entry" if the name has a row. `INSERT IGNORE` would cut a long name. */
-  insert(values: Values, name: string, value: string, version: string): string {
+  insert(values: MysqlValues, name: string, value: string, version: string): string {
     return `${BRIEFLY}INSERT INTO ${this.#table} (name, version, value) ` +
       `SELECT ${bytes(values, name)}, ${timed(values, version)}, ${text(value, values)} FROM ${ONE} WHERE ${COMMITS}`;
   }
 
   /** Changes no row if another version is there, or before `notBefore`, in milliseconds since 1970. */
   update(
-    values: Values,
+    values: MysqlValues,
     { name, value, version }: { readonly name: string; readonly value: string; readonly version: string },
     expected: string,
     notBefore: number | undefined,
@@ -128,15 +128,15 @@ export function newVersion(): string {
 /**
  * Returns an expression for a version, with a side effect: the reply to a write has the argument of `LAST_INSERT_ID()`.
  */
-function timed(values: Values, version: string): string {
+function timed(values: MysqlValues, version: string): string {
   return `IF(LAST_INSERT_ID(${CLOCK}) > 0, ${values.hex(version)}, NULL)`;
 }
 
 /** Returns an expression for a text, independent of the character set of the connection. */
-export function text(value: string, values: Values = LITERALS): string {
+export function text(value: string, values: MysqlValues = LITERALS): string {
   return `CONVERT(${bytes(values, value)} USING utf8mb4)`;
 }
 
-function bytes(values: Values, value: string): string {
+function bytes(values: MysqlValues, value: string): string {
   return values.hex(hexOf(value));
 }

@@ -22,7 +22,7 @@ import {
   ROWS_LIMIT,
   VARIABLES,
 } from "./schema.ts";
-import { LITERALS, MysqlStatements, newVersion, Parameters, type Reply, type Values } from "./statements.ts";
+import { LITERALS, MysqlParameters, MysqlStatements, type MysqlValues, newVersion, type Reply } from "./statements.ts";
 
 /** A store in a table of MariaDB or MySQL. */
 export interface MysqlStore extends Store {
@@ -173,7 +173,7 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
   }
 
   /** Changes rows, one at most by default, and returns the reply; `undefined` if no row was changed. */
-  async #change(statement: string | ((values: Values) => string), most = 1): Promise<Reply | undefined> {
+  async #change(statement: string | ((values: MysqlValues) => string), most = 1): Promise<Reply | undefined> {
     await this.#prepare();
     let reply: Reply;
     try {
@@ -226,9 +226,9 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
   }
 
   /** Runs a statement that is used often: prepared, until one could not be. */
-  async #execute(statement: (values: Values) => string): Promise<unknown> {
+  async #execute(statement: (values: MysqlValues) => string): Promise<unknown> {
     if (this.#prepares) {
-      const values = new Parameters();
+      const values = new MysqlParameters();
       try {
         return await this.#query(statement(values), values.all);
       } catch (error) {

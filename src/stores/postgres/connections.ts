@@ -35,7 +35,7 @@ interface PostgresJsQuery extends ReturnType<PostgresJsClient["unsafe"]> {
 /** The number of the type `text`. */
 const TEXT = 25;
 
-/** What makes the server plan a prepared statement anew, where its plan was made for a table of few pages. */
+/** A comment that gives a statement another text: the server then plans it anew. */
 const GROWN = " /* for a table that has grown */";
 
 /** Runs the statements of a store on the connections of a client. */
@@ -70,7 +70,7 @@ export class PostgresConnections {
     this.#prepares = false;
   }
 
-  /** Has prepared statements planned anew, once: the table has grown since it had few pages. */
+  /** Changes the texts of prepared statements, once: their plans were made for a table of few pages. */
   grow(): void {
     this.#hasGrown = true;
   }

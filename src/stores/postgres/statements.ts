@@ -38,6 +38,14 @@ const TIME = "extract(epoch FROM clock_timestamp()) * 1000";
 const DURABLE = "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') " +
   "THEN set_config('synchronous_commit', 'on', true) END AS durable";
 
+/** The server may plan to read all pages of a table with fewer pages, and uses the index of a table with more. */
+const FEW_PAGES = 32;
+
+/** Returns whether a row has its place `(page,number)` behind the pages of a small table. */
+export function isBehindFewPages(place: unknown): boolean {
+  return Number(String(place).slice(1).split(",", 1)) >= FEW_PAGES;
+}
+
 /** How the values of a statement reach the server. */
 export interface Values {
   /** The condition that the statement is a transaction of its own: otherwise a rollback would undo it. */

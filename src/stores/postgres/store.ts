@@ -27,7 +27,7 @@ import {
   type PostgresSettings,
 } from "./options.ts";
 import { prepareTable } from "./schema.ts";
-import { asciiJson, DocumentStatements, newMark, type Values } from "./statements.ts";
+import { asciiJson, DocumentStatements, isBehindFewPages, newMark, type Values } from "./statements.ts";
 
 /** A store in a PostgreSQL database. */
 export interface PostgresStore extends Store {
@@ -84,9 +84,6 @@ const CONTENDED_WRITES = 16;
 
 /** How often a read is repeated that another transaction preceded, as happens where the default is serializable. */
 const READS = 5;
-
-/** For a table of fewer pages the server may plan to read all of them; of the other pages it then uses an index. */
-const FEW_PAGES = 32;
 
 /** How a statement is run. */
 interface RunOptions {
@@ -189,7 +186,7 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
     const time = Number(told) - delay;
     if (told !== undefined && (foundVersion ?? null) === null) {
       if (contended > 0) this.#contended.set(key, contended - 1);
-      if (pageOf(foundValue) >= FEW_PAGES) this.#connections.grow();
+      if (isBehindFewPages(foundValue)) this.#connections.grow();
       this.#notifications?.got(hexOf(key), version, at);
       return { written: true, version, time };
     }
@@ -297,9 +294,4 @@ function checkMark(rows: readonly unknown[][], mark: string): readonly unknown[]
 /** Returns the version of a row in its written form; `null` without a row. */
 function versionOf(uuid: unknown): string | null {
   return typeof uuid === "string" ? uuid.replaceAll("-", "") : null;
-}
-
-/** Returns the page of a row in the table, by its place `(page,number)`. */
-function pageOf(place: unknown): number {
-  return Number(String(place).slice(1).split(",", 1));
 }

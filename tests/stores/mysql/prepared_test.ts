@@ -59,7 +59,7 @@ for (const client of ["mysql2", "mysql2 with callbacks", "mariadb"] satisfies Cl
     assertEquals([prepared - before.prepared, executed - before.executed], [0, 35]);
   });
 
-  test(`MysqlBackend over ${client} executes a statement once that the server cannot prepare`, async (place) => {
+  test(`MysqlBackend over ${client} executes once what cannot be prepared`, async (place) => {
     const pool = place.pool(client, one) as MysqlPool;
     const backend = new MysqlBackend(checkMysqlOptions(pool, {}).connections, "holdfast_locks");
     const first = await backend.write("a", "{}", undefined, {});
@@ -79,7 +79,7 @@ for (const client of ["mysql2", "mysql2 with callbacks", "mariadb"] satisfies Cl
     assertEquals((await counted()).executed, before.executed);
   });
 
-  test(`MysqlBackend over ${client} executes no statement of others that it cannot prepare`, async (place) => {
+  test(`MysqlBackend over ${client} executes nothing else where it cannot prepare`, async (place) => {
     const pool = place.pool(client, one) as MysqlPool;
     const backend = new MysqlBackend(checkMysqlOptions(pool, {}).connections, "holdfast_locks");
     // It looks at the table.
@@ -94,7 +94,7 @@ for (const client of ["mysql2", "mysql2 with callbacks", "mariadb"] satisfies Cl
     assertEquals(Number((await place.query("SELECT COUNT(*) AS n FROM victims"))[0]!["n"]), 0);
   });
 
-  test(`MysqlBackend over ${client} executes nothing of a connection that is lost while it prepares`, async (place) => {
+  test(`MysqlBackend over ${client} executes nothing if lost while it prepares`, async (place) => {
     const writer = place.backend("mysql2");
     const first = await writer.write("a", "{}", undefined, {});
     assert(first.written);

@@ -79,7 +79,7 @@ Deno.test("watch() ends at the notification of another version, and not at that 
   assertEquals(watch.outcome, "reads again");
 });
 
-Deno.test("watch() ends at the turn of its own store, and when that of another one may be over", async () => {
+Deno.test("watch() ends at the turn of its store, or when that of another may be over", async () => {
   const fixture = new Fixture();
   await fixture.open();
   const watch = await fixture.watch();

@@ -97,7 +97,7 @@ for (const library of LIBRARIES) {
     assertEquals(executed, 35);
   });
 
-  test(`PostgresBackend over ${library} executes a statement once whose preparation the server has lost`, async () => {
+  test(`PostgresBackend over ${library} executes once what is prepared no longer`, async () => {
     await using connected = sending(library);
     const { client, sent } = connected;
     const schema = await newSchema(client);
@@ -117,7 +117,7 @@ for (const library of LIBRARIES) {
     assertEquals(sent.filter(Boolean).length, 1);
   });
 
-  test(`PostgresBackend over ${library} executes nothing of a connection that is lost while it prepares`, async () => {
+  test(`PostgresBackend over ${library} executes nothing if lost while it prepares`, async () => {
     await using connected = sending(library);
     await using admin = sending("pg");
     const { client } = connected;
@@ -153,7 +153,7 @@ for (const library of LIBRARIES) {
     assert(other.sent.every(Boolean), "it prepares still");
   });
 
-  test(`postgres() over ${library} goes on where the table or the schema is another one by then`, async () => {
+  test(`postgres() over ${library} goes on with another table or schema`, async () => {
     await using connected = sending(library);
     const { client } = connected;
     const schema = await newSchema(client);
@@ -238,7 +238,7 @@ for (const library of LIBRARIES) {
 /** How many stores wait for a lock. */
 const WAITING = 4;
 
-test("postgres() hands on with three statements, and one more where the holder knows of no waiter", async () => {
+test("postgres() hands on with three statements, or four if nobody was known to wait", async () => {
   await using first = sending("postgres.js", { max: 2 });
   const schema = await newSchema(first.client);
   await using stack = new AsyncDisposableStack();

@@ -221,7 +221,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "PostgresBackend.write() returns what is there, after a refused one where it does not prepare",
+  name: "PostgresBackend.write() returns what is there after a refused one, unprepared",
   ignore,
   fn: async () => {
     await using connected = connectWith("postgres.js", server().url);
