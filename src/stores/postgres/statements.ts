@@ -39,11 +39,12 @@ const DURABLE = "CASE WHEN current_setting('synchronous_commit') IN ('off', 'loc
   "THEN set_config('synchronous_commit', 'on', true) END AS durable";
 
 /** The server may plan to read all pages of a table with fewer pages, and uses the index of a table with more. */
-const FEW_PAGES = 32;
+export const FEW_PAGES = 32;
 
-/** Returns whether a row has its place `(page,number)` behind the pages of a small table. */
-export function isBehindFewPages(place: unknown): boolean {
-  return Number(String(place).slice(1).split(",", 1)) >= FEW_PAGES;
+/** Returns the page of a row by its place, `(page,number)`; `undefined` for a document, which is no place. */
+export function pageOf(place: unknown): number | undefined {
+  const [, page] = /^\((\d+),\d+\)$/.exec(String(place)) ?? [];
+  return page === undefined ? undefined : Number(page);
 }
 
 /** How the values of a statement reach the server. */

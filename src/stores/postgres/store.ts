@@ -27,7 +27,7 @@ import {
   type PostgresSettings,
 } from "./options.ts";
 import { prepareTable } from "./schema.ts";
-import { asciiJson, DocumentStatements, isBehindFewPages, newMark, type Values } from "./statements.ts";
+import { asciiJson, DocumentStatements, FEW_PAGES, newMark, pageOf, type Values } from "./statements.ts";
 
 /** A store in a PostgreSQL database. */
 export interface PostgresStore extends Store {
@@ -184,9 +184,10 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
     const [row = []] = await this.#run(statement, { times: 1, often: true, mark: version });
     const [told, foundVersion, foundValue] = row;
     const time = Number(told) - delay;
-    if (told !== undefined && (foundVersion ?? null) === null) {
+    const page = pageOf(foundValue);
+    if (page !== undefined) {
       if (contended > 0) this.#contended.set(key, contended - 1);
-      if (isBehindFewPages(foundValue)) this.#connections.grow();
+      if (page >= FEW_PAGES) this.#connections.grow();
       this.#notifications?.got(hexOf(key), version, at);
       return { written: true, version, time };
     }
