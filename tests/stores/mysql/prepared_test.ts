@@ -133,3 +133,37 @@ for (const client of ["mysql2", "mysql2 with callbacks", "mariadb"] satisfies Cl
     await (await acquire(store, "b", { wait: HANG_MS })).release();
   });
 }
+
+test("mysql() takes the statements that its page counts", async (place) => {
+  const [one, two] = [counting(place), counting(place)];
+  const pair = async ({ store }: typeof one) => await (await acquire(store, "a")).release();
+  for (const each of [one, two]) await (await acquire(each.store, "first")).release();
+  const costs = async ({ sent }: typeof one, run: () => Promise<unknown>) => {
+    sent.length = 0;
+    await run();
+    return sent.length;
+  };
+  assertEquals(await costs(one, () => pair(one)), 2 + 1, "the first for this name, and a release");
+  assertEquals(await costs(one, () => pair(one)), 1 + 1);
+  await pair(two);
+  assertEquals(await costs(one, () => pair(one)), 3 + 1, "another store has written the row since");
+  const lock = await acquire(one.store, "a");
+  assertEquals(await costs(one, () => lock.extend(20_000)), 1);
+  const waits = acquire(two.store, "a", { wait: HANG_MS });
+  await until(
+    async () => (await place.query("SELECT value FROM holdfast_locks WHERE value LIKE '%ticket%'")).length > 0,
+    "it waits",
+  );
+  assertEquals(await costs(one, () => lock.extend(20_000)), 3, "somebody has queued meanwhile");
+  await lock.release();
+  await (await waits).release();
+});
+
+/** Makes a store, and counts the statements that it sends. */
+function counting(place: Place) {
+  const pool = place.pool("mysql2") as MysqlPool;
+  const sent: number[] = [];
+  const lend = pool.getConnection.bind(pool);
+  pool.getConnection = () => (sent.push(sent.length), lend());
+  return { store: mysql(pool), sent };
+}

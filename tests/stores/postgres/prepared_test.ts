@@ -235,6 +235,33 @@ for (const library of LIBRARIES) {
   });
 }
 
+for (const library of LIBRARIES) {
+  test(`postgres() over ${library} takes the statements that its page counts`, async () => {
+    await using one = sending(library);
+    await using two = sending(library);
+    const schema = await newSchema(one.client);
+    const [store, other] = [postgres(one.client, { schema }), postgres(two.client, { schema })];
+    for (const each of [store, other]) await (await acquire(each, "first")).release();
+    const costs = async ({ sent }: Sent, run: () => Promise<unknown>) => {
+      sent.length = 0;
+      await run();
+      return sent.length;
+    };
+    const pair = async (of: typeof store) => await (await acquire(of, "a")).release();
+    assertEquals(await costs(one, () => pair(store)), 2 + 1, "the first for this name, and a release");
+    assertEquals(await costs(one, () => pair(store)), 1 + 1);
+    await pair(other);
+    assertEquals(await costs(one, () => pair(store)), 2 + 1, "another store has written the row since");
+    const lock = await acquire(store, "a");
+    assertEquals(await costs(one, () => lock.extend(20_000)), 1);
+    const waits = acquire(other, "a", { wait: HANG_MS });
+    await until(async () => (await store.query({ name: "a" })).pending.length === 1, "it waits");
+    assertEquals(await costs(one, () => lock.extend(20_000)), 2, "somebody has queued meanwhile");
+    await lock.release();
+    await (await waits).release();
+  });
+}
+
 /** How many stores wait for a lock. */
 const WAITING = 4;
 
