@@ -155,9 +155,11 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     return this.target.release(claim);
   }
 
-  /** Drops a handle that leaves the lock to its lease. A grant under which it holds the lock ends with the lease. */
+  /** Drops a handle that leaves the lock to its lease. If it holds the lock under a grant, the grant ends. */
   forget(claim: Claim): void {
-    if (this.#names.get(claim.name) === handleOf(claim)) this.#names.delete(claim.name);
+    const state = this.#names.get(claim.name);
+    if (state instanceof NameHandoff) state.forget(claim);
+    else if (state === handleOf(claim)) this.#names.delete(claim.name);
     this.target.forget?.(claim);
   }
 

@@ -114,6 +114,13 @@ export class NameHandoff {
     return this.#grants.isHandedOn(id) ? Promise.resolve(false) : this.#context.store.release(claim);
   }
 
+  /** Drops a holder that leaves the lock to its lease: from now on the others wait in the store alone. */
+  forget(claim: Claim): void {
+    const grant = this.#grants.of(handleOf(claim));
+    if (grant !== undefined) this.#grants.end(grant, "expired");
+    this.#grants.tidy();
+  }
+
   /** Resolves when another attempt of a handle makes sense. */
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;

@@ -189,6 +189,19 @@ Deno.test("Handoff keeps no name of a holder that is never released, once its le
   assertEquals([here.names, clock.pending], [[], 0]);
 });
 
+Deno.test("HandoffCohort keeps no name of a holder that leaves the lock to its lease", async () => {
+  const clock = new VirtualClock();
+  const store = new Noted(undefined, clock);
+  const cohort = new HandoffCohort(store, clock, { keep: 60_000, linger: 0 }, new HandoffPlace(store));
+  const [first, second] = [claimOf("a"), claimOf("a")];
+  for (const each of [first, second]) await cohort.attempt(each, { enqueue: true });
+  await cohort.release(first);
+  assert((await cohort.attempt(second, { enqueue: true })).granted);
+  assertEquals([await cohort.renew(second), cohort.names], ["renewed", ["a"]]);
+  cohort.forget(second);
+  assertEquals([cohort.names, clock.pending, (await store.query()).held.length], [[], 0, 1]);
+});
+
 Deno.test("HandoffCohort hears of a revocation while one handle is behind the holder", async () => {
   for (const behind of [0, 1]) {
     const clock = new VirtualClock();
