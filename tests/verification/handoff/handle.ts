@@ -16,6 +16,8 @@ export interface Wish {
   readonly joint: boolean;
   /** Whether it is never released, nor renewed. */
   readonly forgotten: boolean;
+  /** For how long it is kept at the least, also when it is released before, in milliseconds. */
+  readonly atLeast: number;
 }
 
 /** Whatever a caller holds: a lock, or several. */
@@ -41,6 +43,7 @@ export class Handle implements Wish {
   declare readonly steals: boolean;
   declare readonly joint: boolean;
   declare readonly forgotten: boolean;
+  declare readonly atLeast: number;
   readonly begunAt: number;
   /** Which attempt of all was its first one, or its first one that was to wait: those who came earlier have a smaller one. */
   place = Infinity;

@@ -141,6 +141,10 @@ class Decorator implements Store {
     return this.#answer(claim, this.#store.release(claim));
   }
 
+  forget(claim: Claim) {
+    this.#store.forget?.(claim);
+  }
+
   async #answer<T>(claim: Claim, answer: Promise<T>): Promise<T> {
     const value = await answer;
     if (this.#door.loses(claim)) throw new Error("the reply was lost at the door");

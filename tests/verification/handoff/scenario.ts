@@ -58,6 +58,8 @@ export interface Scenario {
   readonly door: number;
   /** Whether the process makes its cohort, and another one, of its connection itself, to which nobody else has access. */
   readonly bare: boolean;
+  /** How likely a lock is kept for some time, although it is released before. */
+  readonly keeps: number;
   /** How long an outage takes, in milliseconds. */
   readonly outages: readonly number[];
 }
@@ -161,6 +163,7 @@ export function drawScenario(
     pauses: isLong ? [0, 50, 5_000] : random.pick([[0], [0, 0, 1, 2], [0, 1, 5, 20], [0, 5, 50, 400]]),
     door: theme !== "calm" && more.chance(1 / 6) ? more.pick([0.05, 0.3]) : 0,
     bare: typeof handoff !== "string" && more.chance(1 / 4),
+    keeps: theme === "faults" || theme === "slow" ? more.pick([0, 0.1]) : 0,
     outages: isLong ? [100, 9_000] : [100, 1_000, 5_000],
   };
 }

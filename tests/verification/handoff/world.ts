@@ -23,6 +23,9 @@ const QUIET_MS = 70_000;
 /** How long a call that has failed may take to undo what it has done, in milliseconds. */
 const UNDONE_MS = 1_000;
 
+/** For how long a lock is kept at the least that is, in milliseconds. */
+const KEPT_MS = 300;
+
 /** How long handles wait in the end whose leases are shorter than the way to the server, in milliseconds. */
 const HOPELESS_MS = 5_000;
 
@@ -251,7 +254,7 @@ export class World implements Court {
   #begin(deed: Deed, process: Process): void {
     const random = this.#random;
     const { stores: { store, target }, decorator } = process;
-    const { names, leases, forgets } = this.scenario;
+    const { names, leases, forgets, keeps } = this.scenario;
     const asksOnce = deed === "try" || deed === "all" && random.chance(1 / 4);
     const steals = deed === "steal";
     const wait = asksOnce ? 0 : random.chance(3 / 4) ? Infinity : random.pick([1, 5, 30, 300]);
@@ -263,6 +266,7 @@ export class World implements Court {
       steals,
       joint: deed === "all",
       forgotten: random.chance(forgets),
+      atLeast: deed !== "all" && this.#extra.chance(keeps) ? KEPT_MS : 0,
     } as const;
     const usual = this.scenario.door > 0 ? decorator : store;
     const through = steals ? random.pick([store, target, decorator]) : random.chance(9 / 10) ? usual : target;
@@ -272,7 +276,7 @@ export class World implements Court {
     this.handles.push(...handles);
     const call: Call = { handles, abort: new AbortController() };
     this.#calls.push(call);
-    this.#allow(process, handles, wish.lease);
+    this.#allow(process, handles, Math.max(wish.lease, wish.atLeast));
     if (steals) this.#revokedAt.set(wanted[0]!, this.turns.now);
     this.#note(() =>
       `${labels(call)} wants ${wanted} ${shownWish(wish, through === store ? "" : "not through the store")}`
@@ -284,7 +288,7 @@ export class World implements Court {
   }
 
   async #ask(call: Call, store: Store, wish: Omit<Wish, "name">, names: readonly string[]) {
-    const { kind, owner, lease, wait, steals, joint, forgotten } = wish;
+    const { kind, owner, lease, wait, steals, joint, forgotten, atLeast } = wish;
     const options = {
       ...{
         lease,
@@ -302,7 +306,8 @@ export class World implements Court {
       return { lock: locks as Held, fences: locks.fences };
     }
     const name = names[0]!;
-    const lock = wait === 0 ? await tryAcquire(store, name, options) : await acquire(store, name, { ...options, wait });
+    const single = { ...options, atLeast };
+    const lock = wait === 0 ? await tryAcquire(store, name, single) : await acquire(store, name, { ...single, wait });
     return lock && { lock: lock as Held, fences: new Map([[name, lock.fence]]) };
   }
 
@@ -541,13 +546,17 @@ function labels({ handles }: Call): string {
   return handles[0]!.label;
 }
 
-function shownWish({ kind, owner, lease, wait, steals, joint, forgotten }: Omit<Wish, "name">, more: string): string {
+function shownWish(
+  { kind, owner, lease, wait, steals, joint, forgotten, atLeast }: Omit<Wish, "name">,
+  more: string,
+): string {
   const what = [
     kind === "exclusive" ? "" : typeof kind === "number" ? `${kind} permits` : kind,
     owner === undefined ? "" : `owner ${owner}`,
     steals ? "steals" : "",
     joint ? "with acquireAll" : "",
     forgotten ? "and forgets it" : "",
+    atLeast > 0 ? `for ${atLeast} ms at least` : "",
     wait === Infinity ? "" : `wait ${wait}`,
     more,
   ].filter((each) => each !== "");
