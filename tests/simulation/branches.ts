@@ -87,7 +87,7 @@ export class Branches {
     const add = (node: ts.Node, ...whats: string[]): number => {
       const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
       const shown = node.getText().replaceAll(/\s+/g, " ").slice(0, SHOWN);
-      for (const what of whats) this.#all.push({ file, line, what: `${placeOf(node)} ${what}: ${shown}` });
+      for (const what of whats) this.#all.push({ file, line, what: `${placeOf(node)} ${what}: ${shown}`.trim() });
       return this.#all.length - whats.length;
     };
     const render = (node: ts.Node): string => {

@@ -277,6 +277,22 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
     in: ({ watch }) => watch,
     engine: [{ file: "watcher.ts", from: 'pause.abort("over");', to: "" }],
   },
+  "a permit more than there are": {
+    causes: TWO_HOLDERS,
+    in: ({ kinds }) => kinds,
+    seed: 7,
+    engine: [{
+      file: "document.ts",
+      from: "permits: isSemaphore ? kind : undefined",
+      to: "permits: isSemaphore ? kind + 1 : undefined",
+    }],
+  },
+  "a text of another program that is swept": {
+    causes: / is removed, which is no document$/,
+    in: ({ rest, strangers }) => rest !== undefined && strangers,
+    seed: 37,
+    engine: [{ file: "sweeper.ts", from: "} catch {\n    return false;", to: "} catch {\n    return true;" }],
+  },
   "a version that repeats": { causes: TWO_HOLDERS, seed: 26, server: { repeatsVersions: true } },
   "an old time of the server": {
     causes: TWO_HOLDERS,
