@@ -274,7 +274,8 @@ export class LocalAttempts {
       if (renewal === "lost") this.#grants.end(grant, "lost");
     }
     this.#grants.tidy();
-    return await this.#context.store.attempt(claim, options);
+    // It lines up with its next attempt: nobody here would know of a place that it gets by this one.
+    return await this.#context.store.attempt(claim, { ...options, enqueue: false });
   }
 }
 

@@ -316,6 +316,22 @@ Deno.test("Handoff grants the lock again to a member of a run that attempts agai
   assertEquals(await leftovers(store), 0);
 });
 
+Deno.test("Handoff leaves no place of a member that attempts again when its lock is lost", async () => {
+  const { here, store, first, second, other } = await pair();
+  // It is not notified.
+  store.revocation = () => new Promise(() => {});
+  await here.attempt(first, { enqueue: true });
+  await here.release(first);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  assert((await store.attempt(other, { enqueue: false, steal: true })).granted);
+  assert(!(await here.attempt(second, { enqueue: true })).granted);
+  assertEquals((await store.query()).pending, [], "it would have a place that nobody gives back");
+  await store.release(other);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  await here.release(second);
+  assertEquals(await leftovers(store), 0);
+});
+
 Deno.test("Handoff ends a run that is lost when its head attempts again", async () => {
   const { here, store, first, second, clock } = await pair();
   await here.attempt(first, { enqueue: true });
