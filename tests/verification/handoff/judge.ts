@@ -324,12 +324,13 @@ export class Judge {
 
   /** Judges that a process which has a lock uses it, if somebody in it waits and can be handed it. */
   #judgeUse(name: string): void {
-    const { scenario: { handoff, line, theme }, turns, handles, server, processes } = this.#court;
+    const { scenario: { handoff, line, theme, door }, turns, handles, server, processes } = this.#court;
     const linger = typeof handoff === "string" ? 0 : handoff.linger;
     // An attempt that is executed late may make the lease longer of a lock that its handle does not want any more.
     // Where renewals are answered late or never, so is the one that is sent for the next handle.
     const isLate = line.faults.late + line.faults.never > 0 && line.faulty.includes("renew");
-    if (!line.ordered || theme === "slow" || theme === "faults" || isLate) return;
+    // A caller that is not told of its lock pauses with it.
+    if (!line.ordered || theme === "slow" || theme === "faults" || isLate || door > 0) return;
     for (const tenure of server.tenures(name)) {
       const { number, stalledUntil, closedAt } = processes[tenure.process]!;
       const here = handles.filter(({ process, phase, name }) =>
