@@ -200,7 +200,13 @@ export class RedlockStore implements Store {
     this.#rounds.keep(claim, round, this.#clock.now());
     const options = { enqueue, maxClockSkew: this.#settings.maxClockSkew };
     const attempt = new QuorumAttempt(this.#nodes, round, claim, options, this.#highest, this.#clock, this.#random);
-    const outcome = await round.during(attempt.run(contended));
+    round.beginAttempt();
+    let outcome: QuorumOutcome;
+    try {
+      outcome = await attempt.run(contended);
+    } finally {
+      round.endAttempt();
+    }
     return this.#conclude(claim, round, attempt.coordinator, enqueue, outcome);
   }
 

@@ -58,14 +58,13 @@ export class Round {
     return this.#attempts > 0;
   }
 
-  /** Records that an attempt is under way, until it ends. Settles like the attempt. */
-  async during<T>(attempt: Promise<T>): Promise<T> {
+  /** Records that an attempt is under way, until {@linkcode endAttempt}. */
+  beginAttempt(): void {
     this.#attempts++;
-    try {
-      return await attempt;
-    } finally {
-      this.#attempts--;
-    }
+  }
+
+  endAttempt(): void {
+    this.#attempts--;
   }
 
   /** Returns the claim as a node knows it. */
