@@ -28,20 +28,7 @@ export async function onMysql(bench: Bench): Promise<Figure[]> {
     const reference = (loop: number) => barePair(pool, `bare:${loop}`);
     figures.push(await against("bare INSERT IGNORE, DELETE", { what, pool, reference }, bench));
   }
-  return [...figures, await preparing(last!, bench), ...await others(last!, bench)];
-}
-
-/** Measures what prepared statements gain, without a flush. */
-async function preparing(pool: Pool, bench: Bench): Promise<Figure> {
-  const unprepared = mysql(pool);
-  // A store that could not prepare a statement does not try again.
-  await pool.query("SET GLOBAL max_prepared_stmt_count = 0");
-  await (await acquire(unprepared, "unprepared")).release();
-  await pool.query("SET GLOBAL max_prepared_stmt_count = DEFAULT");
-  const reference = async (loop: number) => {
-    await using _lock = await acquire(unprepared, `unprepared:${loop}`);
-  };
-  return await against("without", { what: "MariaDB, prepared: acquire + release", pool, reference }, bench);
+  return [...figures, ...await others(last!, bench)];
 }
 
 /** Measures, without a flush, what pins a connection, and how many handles of one process, or of many, share a lock. */

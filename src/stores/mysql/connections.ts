@@ -13,11 +13,8 @@ export interface MysqlPool {
 
 /** Runs the statements of a store on the connections of a pool. */
 export interface MysqlConnections {
-  /**
-   * Runs a statement, prepared if it has values beside it. Resolves to its rows, or to the reply to a statement that is
-   * no query.
-   */
-  run(sql: string, values?: readonly string[]): Promise<unknown>;
+  /** Runs a statement. Resolves to its rows, or to the reply to a statement that is no query. */
+  run(sql: string): Promise<unknown>;
   /** The reason for late statements, if they wait for a connection. */
   readonly lateBecause: string | undefined;
 }
@@ -25,7 +22,6 @@ export interface MysqlConnections {
 /** A connection that a pool of mysql2 lends. */
 interface Mysql2Connection {
   query(query: MysqlQuery & { readonly timeout: number }): PromiseLike<unknown>;
-  execute(query: MysqlQuery, values: readonly string[]): Promise<unknown>;
   release(): void;
   destroy(): void;
 }
@@ -33,17 +29,9 @@ interface Mysql2Connection {
 /** A connection that a pool of mariadb lends. */
 interface MariadbConnection {
   query(query: MysqlQuery): Promise<unknown>;
-  prepare(query: MysqlQuery): Promise<MariadbStatement>;
   release(): Promise<void>;
   /** Rejects, and closes the connection, when there is no answer within so many milliseconds. */
   ping(timeout: number): Promise<void>;
-}
-
-/** A prepared statement of mariadb. */
-interface MariadbStatement {
-  execute(values: readonly string[], options: MysqlQuery): Promise<unknown>;
-  /** Gives it back to the connection, which keeps it. */
-  close(): void;
 }
 
 /** The numbers that a pool of mariadb reports. */
@@ -55,7 +43,7 @@ interface MariadbPool extends MysqlPool {
 /** The numbers of the errors of a read-only server. */
 export const READ_ONLY: readonly unknown[] = [1290, 1792, 1836];
 
-/** The code of the error after a time-out, which is that of mysql2. */
+/** The code of the error of mysql2 after a time-out. */
 const TIMED_OUT = "PROTOCOL_SEQUENCE_TIMEOUT";
 
 /** Runs statements with mysql2, which gives a query a time-out, but keeps a connection that has not answered. */
@@ -69,14 +57,11 @@ export class Mysql2Connections implements MysqlConnections {
     this.#timeout = timeout;
   }
 
-  async run(sql: string, values?: readonly string[]): Promise<unknown> {
+  async run(sql: string): Promise<unknown> {
     const connection = await this.#connection();
-    const query = plainQuery(sql);
     try {
-      // A pair of the result and the columns. To prepare a statement mysql2 gives no time-out.
-      const [result] = await (values === undefined
-        ? connection.query({ ...query, timeout: this.#timeout })
-        : inTime(this.#timeout, connection.execute(query, values))) as [unknown];
+      // A pair of the result and the columns.
+      const [result] = await connection.query({ ...plainQuery(sql), timeout: this.#timeout }) as [unknown];
       return result;
     } catch (error) {
       const { code, errno } = Object(error) as { readonly code?: unknown; readonly errno?: unknown };
@@ -115,18 +100,14 @@ export class MariadbConnections implements MysqlConnections {
     this.#timeout = timeout;
   }
 
-  async run(sql: string, values?: readonly string[]): Promise<unknown> {
+  async run(sql: string): Promise<unknown> {
     const connection = await this.#pool.getConnection() as MariadbConnection;
-    const query = { ...plainQuery(sql), namedPlaceholders: false };
     let isLate = false;
     try {
-      return await inTime(
-        this.#timeout,
-        values === undefined ? connection.query(query) : executed(connection, query, values),
-      );
+      return await within(this.#timeout, connection.query(plainQuery(sql)), new SystemClock());
     } catch (error) {
-      isLate = Object(error).code === TIMED_OUT;
-      throw error;
+      isLate = error === LATE;
+      throw isLate ? new Error(`no answer within ${this.#timeout} ms`) : error;
     } finally {
       // destroy() would send KILL over another connection: where the thread is gone, nobody catches the rejection, and
       // where another server has taken the place of this one, the thread may be somebody else's.
@@ -138,27 +119,5 @@ export class MariadbConnections implements MysqlConnections {
   get lateBecause(): string | undefined {
     const waits = (this.#pool.taskQueueSize?.() ?? 0) > 0 && this.#pool.idleConnections?.() === 0;
     return waits ? NO_CONNECTION_FREE : undefined;
-  }
-}
-
-/**
- * Prepares a statement with mariadb, and executes it then. Its `execute()` sends both at once: if the server cannot
- * prepare the statement, it may execute the last prepared one of the connection, whosever that is.
- */
-async function executed(connection: MariadbConnection, query: MysqlQuery, values: readonly string[]): Promise<unknown> {
-  const statement = await connection.prepare(query);
-  try {
-    return await statement.execute(values, query);
-  } finally {
-    statement.close();
-  }
-}
-
-/** Settles like a request, or rejects when it has not been answered within so many milliseconds. */
-async function inTime(ms: number, request: Promise<unknown>): Promise<unknown> {
-  try {
-    return await within(ms, request, new SystemClock());
-  } catch (error) {
-    throw error === LATE ? Object.assign(new Error(`no answer within ${ms} ms`), { code: TIMED_OUT }) : error;
   }
 }

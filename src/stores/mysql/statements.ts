@@ -32,37 +32,7 @@ export interface Reply {
   readonly serverStatus?: number;
 }
 
-/**
- * How the values of a statement reach the server: bytes as hexadecimal digits, for any `sql_mode` and character set.
- * The methods are called in the order of the values in the statement.
- */
-export interface MysqlValues {
-  /** Returns an expression for bytes, by their hexadecimal digits. */
-  hex(digits: string): string;
-  /** Returns an expression for an integer. */
-  number(value: number): string;
-}
-
-/** Values inside a statement. */
-export const LITERALS: MysqlValues = { hex: (digits) => `x'${digits}'`, number: String };
-
-/** Values beside a prepared statement, whose text is always the same. */
-export class MysqlParameters implements MysqlValues {
-  /** The values, in their order. */
-  readonly all: string[] = [];
-
-  hex(digits: string): string {
-    this.all.push(digits);
-    return "UNHEX(?)";
-  }
-
-  number(value: number): string {
-    this.all.push(String(value));
-    return "CAST(? AS SIGNED)";
-  }
-}
-
-/** The statements that read and write one table. */
+/** The statements that read and write one table. Values are hexadecimal literals, for any `sql_mode`. */
 export class MysqlStatements {
   readonly #table: string;
 
@@ -72,9 +42,9 @@ export class MysqlStatements {
   }
 
   /** Returns one row: two settings, the clock, version and value, which are `NULL` if the name has no row. */
-  read(values: MysqlValues, name: string): string {
+  read(name: string): string {
     return `SELECT @@autocommit, ${IN_TRANSACTION}, ${CLOCK}, HEX(locks.version), HEX(locks.value) FROM ${ONE} ` +
-      `LEFT JOIN ${this.#table} AS locks ON locks.name = ${bytes(values, name)} LIMIT 1`;
+      `LEFT JOIN ${this.#table} AS locks ON locks.name = ${literal(name)} LIMIT 1`;
   }
 
   /** Returns rows of name, clock, version and value, of the names after a name in hexadecimal digits. */
@@ -84,23 +54,16 @@ export class MysqlStatements {
   }
 
   /** Fails with "duplicate entry" if the name has a row. `INSERT IGNORE` would cut a long name. */
-  insert(values: MysqlValues, name: string, value: string, version: string): string {
+  insert(name: string, value: string, version: string): string {
     return `${BRIEFLY}INSERT INTO ${this.#table} (name, version, value) ` +
-      `SELECT ${bytes(values, name)}, ${timed(values, version)}, ${text(value, values)} FROM ${ONE} WHERE ${COMMITS}`;
+      `SELECT ${literal(name)}, ${timed(version)}, ${text(value)} FROM ${ONE} WHERE ${COMMITS}`;
   }
 
   /** Changes no row if another version is there, or before `notBefore`, in milliseconds since 1970. */
-  update(
-    values: MysqlValues,
-    { name, value, version }: { readonly name: string; readonly value: string; readonly version: string },
-    expected: string,
-    notBefore: number | undefined,
-  ): string {
-    const write = `${BRIEFLY}UPDATE ${this.#table} SET version = ${timed(values, version)}, ` +
-      `value = ${text(value, values)} WHERE name = ${bytes(values, name)} AND version = ${values.hex(expected)} ` +
-      `AND ${COMMITS}`;
-    if (notBefore === undefined) return write;
-    return `${write} AND ${CLOCK} >= ${values.number(Math.ceil(notBefore * 1_000))}`;
+  update(name: string, value: string, version: string, expected: string, notBefore: number | undefined): string {
+    const due = notBefore === undefined ? "" : ` AND ${CLOCK} >= ${Math.ceil(notBefore * 1_000)}`;
+    return `${BRIEFLY}UPDATE ${this.#table} SET version = ${timed(version)}, value = ${text(value)} ` +
+      `WHERE name = ${literal(name)} AND version = x'${expected}' AND ${COMMITS}${due}`;
   }
 
   /**
@@ -108,8 +71,8 @@ export class MysqlStatements {
    * the table, and lock it.
    */
   remove(documents: readonly KeyVersion<string | undefined>[]): string {
-    const names = documents.map(({ key }) => bytes(LITERALS, key));
-    const pairs = documents.map(({ key, version }) => `(${bytes(LITERALS, key)}, x'${version ?? ""}')`);
+    const names = documents.map(({ key }) => literal(key));
+    const pairs = documents.map(({ key, version }) => `(${literal(key)}, x'${version ?? ""}')`);
     return `${BRIEFLY}DELETE FROM ${this.#table} ` +
       `WHERE name IN (${names}) AND (name, version) IN (${pairs}) AND ${COMMITS}`;
   }
@@ -128,15 +91,15 @@ export function newVersion(): string {
 /**
  * Returns an expression for a version, with a side effect: the reply to a write has the argument of `LAST_INSERT_ID()`.
  */
-function timed(values: MysqlValues, version: string): string {
-  return `IF(LAST_INSERT_ID(${CLOCK}) > 0, ${values.hex(version)}, NULL)`;
+function timed(version: string): string {
+  return `IF(LAST_INSERT_ID(${CLOCK}) > 0, x'${version}', NULL)`;
 }
 
-/** Returns an expression for a text, independent of the character set of the connection. */
-export function text(value: string, values: MysqlValues = LITERALS): string {
-  return `CONVERT(${bytes(values, value)} USING utf8mb4)`;
+/** Returns a literal for a text, independent of the character set of the connection. */
+export function text(value: string): string {
+  return `CONVERT(${literal(value)} USING utf8mb4)`;
 }
 
-function bytes(values: MysqlValues, value: string): string {
-  return values.hex(hexOf(value));
+function literal(value: string): string {
+  return `x'${hexOf(value)}'`;
 }

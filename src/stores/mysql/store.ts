@@ -22,7 +22,7 @@ import {
   ROWS_LIMIT,
   VARIABLES,
 } from "./schema.ts";
-import { LITERALS, MysqlParameters, MysqlStatements, type MysqlValues, newVersion, type Reply } from "./statements.ts";
+import { MysqlStatements, newVersion, type Reply } from "./statements.ts";
 
 /** A store in a table of MariaDB or MySQL. */
 export interface MysqlStore extends Store {
@@ -72,12 +72,6 @@ const PERMANENT: readonly unknown[] = [1044, 1045, 1046, 1049, 1054, 1142, 1143,
 
 const NO_SUCH_TABLE = 1146;
 
-/**
- * The errors of a prepared statement that was not executed: its arguments are refused, it is unknown, as behind a proxy
- * that changes connections, cannot be prepared, or there are too many.
- */
-const UNPREPARED: readonly unknown[] = [1210, 1243, 1295, 1461, 1615];
-
 /** The `sql_select_limit` below which the server may leave out rows that the store needs. */
 const SCARCE_ROWS = 1_000;
 
@@ -106,8 +100,6 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
   readonly #statements: MysqlStatements;
   #severalClocks = false;
   #prepared: Promise<void> | undefined;
-  /** Whether statements are prepared: as long as each could be. */
-  #prepares = true;
 
   /** Creates the backend. Sends nothing: the first call examines the table, and makes it if it is missing. */
   constructor(connections: MysqlConnections, table: string) {
@@ -128,7 +120,7 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
 
   async read(name: string): Promise<FoundDocument<string | undefined>> {
     await this.#prepare();
-    const row = (await this.#execute((values) => this.#statements.read(values, name)) as unknown[][])[0];
+    const [row] = await this.#rows(this.#statements.read(name));
     if (row === undefined) throw foreignReply();
     const [autocommit, inTransaction, clock, version, value] = row;
     checkAutocommit(Number(autocommit) === 1);
@@ -143,10 +135,10 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
     { notBefore }: WriteOptions,
   ): Promise<WriteResult<string | undefined>> {
     const version = newVersion();
-    const reply = await this.#change((values) =>
+    const reply = await this.#change(
       expected === undefined
-        ? this.#statements.insert(values, name, value, version)
-        : this.#statements.update(values, { name, value, version }, expected, notBefore)
+        ? this.#statements.insert(name, value, version)
+        : this.#statements.update(name, value, version, expected, notBefore),
     );
     if (reply === undefined) return { written: false };
     const time = Number(reply.insertId) / 1_000;
@@ -173,11 +165,11 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
   }
 
   /** Changes rows, one at most by default, and returns the reply; `undefined` if no row was changed. */
-  async #change(statement: string | ((values: MysqlValues) => string), most = 1): Promise<Reply | undefined> {
+  async #change(statement: string, most = 1): Promise<Reply | undefined> {
     await this.#prepare();
     let reply: Reply;
     try {
-      reply = await (typeof statement === "string" ? this.#query(statement) : this.#execute(statement)) as Reply;
+      reply = await this.#query(statement) as Reply;
     } catch (error) {
       if (CONFLICTS.includes(errnoOf(error))) return undefined;
       throw error;
@@ -225,24 +217,10 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
     return await this.#query(sql) as readonly (readonly unknown[])[];
   }
 
-  /** Runs a statement that is used often: prepared, until one could not be. */
-  async #execute(statement: (values: MysqlValues) => string): Promise<unknown> {
-    if (this.#prepares) {
-      const values = new MysqlParameters();
-      try {
-        return await this.#query(statement(values), values.all);
-      } catch (error) {
-        if (!UNPREPARED.includes(errnoOf(error))) throw error;
-        this.#prepares = false;
-      }
-    }
-    return await this.#query(statement(LITERALS));
-  }
-
   /** Runs a statement, and returns its rows or its reply. */
-  async #query(sql: string, values?: readonly string[]): Promise<unknown> {
+  async #query(sql: string): Promise<unknown> {
     try {
-      return await this.#connections.run(sql, values);
+      return await this.#connections.run(sql);
     } catch (cause) {
       throw this.#explained(cause);
     }

@@ -186,8 +186,8 @@ test("mysql() is not misled by names that a collation takes for the same", async
 test("MysqlBackend takes what is no reply to its statement for no answer", async (place) => {
   const { connections } = checkMysqlOptions(place.pool() as MysqlPool, {});
   let reply: unknown;
-  const run = async (...statement: Parameters<typeof connections.run>) => {
-    const answer = await connections.run(...statement);
+  const run = async (sql: string) => {
+    const answer = await connections.run(sql);
     return reply === undefined ? answer : reply;
   };
   const backend = new MysqlBackend({ run, lateBecause: undefined }, "holdfast_locks");
@@ -431,7 +431,7 @@ for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
 
 test("MysqlBackend does not say that nothing was done in a transaction of MySQL", async (place) => {
   const { connections } = checkMysqlOptions(place.pool("mysql2", { connectionLimit: 1 }) as MysqlPool, {});
-  const run = (sql: string, values?: readonly string[]) => connections.run(sql.replace(/\/\*M!.*?\*\//g, ""), values);
+  const run = (sql: string) => connections.run(sql.replace(/\/\*M!.*?\*\//g, ""));
   // What MariaDB alone executes is a comment to MySQL.
   const backend = new MysqlBackend({ run, lateBecause: undefined }, "holdfast_locks");
   await backend.read("a");
