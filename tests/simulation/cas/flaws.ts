@@ -40,7 +40,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
     in: ({ clock }) => !clock,
     engine: [{
       file: "view.ts",
-      from: "this.#cannotWatch ? Math.min(unseen, end + this.skew - this.now) : unseen",
+      from: "this.#options.cannotWatch ? Math.min(unseen, end + this.skew - this.now) : unseen",
       to: "Math.min(unseen, end - this.now)",
     }],
   },
