@@ -241,8 +241,8 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
     directed: true,
     engine: [{
       file: "plan.ts",
-      from: "document.turn !== undefined && isOther ||",
-      to: "document.turn !== undefined && before.turn === undefined ||",
+      from: "document.turn !== undefined && isOther;",
+      to: "document.turn !== undefined && before.turn === undefined;",
     }],
   },
   "a waiter that is dead as soon as it is woken": {
