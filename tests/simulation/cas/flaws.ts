@@ -233,7 +233,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   "a struck-off waiter that sleeps on": {
     causes: / was struck off and sleeps/,
     in: FAULTY,
-    seed: 178,
+    seed: 1968,
     engine: [{ file: "own_waiters.ts", from: "if (absent || next", to: "if (next" }],
   },
   "a turn that passes on without news": {
@@ -257,7 +257,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   "a waiter that is dead while its attempt is not answered": {
     causes: / overtakes | loses its place /,
     in: FAULTY,
-    seed: 334,
+    seed: 179,
     engine: [{ file: "own_waiters.ts", from: "attempts > 0 ||", to: "" }],
   },
   "silent waiters that are struck off when their object is started anew": {
