@@ -64,12 +64,19 @@ const SUMMARY = /^(?:ok|FAILED) \| \d+ passed.* \| (\d+) failed(?: \((\d+) steps
 /** The line of a file whose tests follow, where one file runs at a time: their lines do not name it. */
 const BEGUN = /^running \d+ tests? from \.\/(\S+)$/;
 
+/** The line of a test, where one file runs at a time, that takes longer than a minute; its result has a line of its own. */
+const LONG = /^(.+) \.\.\.'\1' has been running for over \(.*\)$/;
+const RESULT = /^ (?:ok|FAILED|cancelled) \(/;
+
 /** Returns an output in which the line of each test begins with its file. */
 function withFiles(output: string): string {
   let file: string | undefined;
+  let long = "";
   return output.split("\n").map((line) => {
     file = BEGUN.exec(line)?.[1] ?? file;
-    return file !== undefined && /^(?!\.\/)\S.* \.\.\. /.test(line) ? `./${file} => ${line}` : line;
+    long = LONG.exec(line)?.[1] ?? long;
+    const whole = RESULT.test(line) ? `${long} ...${line}` : line;
+    return file !== undefined && /^(?!\.\/)\S.* \.\.\. /.test(whole) ? `./${file} => ${whole}` : whole;
   }).join("\n");
 }
 

@@ -74,6 +74,21 @@ FAILED | 1 passed | 2 failed (1 step) | 1 ignored (2s)
   assertEquals(resultsOf({ ...ENDED, output: serial }, ["tests/d_test.ts"]).unnamed, 1, "a file ran no test");
 });
 
+Deno.test("resultsOf() reads the result of a test that takes longer than a minute", () => {
+  const report = `<testcase name="a() does" classname="./tests/tools/limit.ts" time="71"></testcase>`;
+  const output = (result: string) =>
+    `running 1 test from ./tests/a_test.ts
+a() does ...'a() does' has been running for over (1m0s)
+something is printed
+${result}
+
+ok | 1 passed | 0 failed (1m11s)
+`;
+  const { passed, unnamed } = resultsOf({ code: 0, report, output: output(" ok (1m11s)") }, ["tests/a_test.ts"]);
+  assertEquals([passed.map(({ file }) => file), unnamed], [["tests/a_test.ts"], 0]);
+  assertEquals(resultsOf({ code: 0, report, output: output("") }, ["tests/a_test.ts"]).unnamed, 1, "it has not ended");
+});
+
 Deno.test("resultsOf() takes a status for a failure though no test failed", () => {
   const report = `<testcase name="a() does" classname="./tests/a_test.ts" time="0.1"></testcase>`;
   const output = "ok | 1 passed | 0 failed (1ms)";
