@@ -21,6 +21,11 @@ export const UNTAKEN: Untaken = {
       "answered never called: () => {}",
       "answered never true: this.unanswered > 0",
     ],
+    "a caller that listens or has left is no longer watched: a second line": [
+      "unheard never true: !this.waits",
+      "unheard never true: !this.waits || this.#wake !== undefined",
+      "unheard never true: !this.waits || this.#wake !== undefined || elapsed(this.#heardAt, now) < UNHEARD",
+    ],
     "a handle that listens twice, which acquire() never does: tests/handoff/handle_test.ts": [
       "listen never false: this.#wake === woken",
     ],
@@ -45,8 +50,6 @@ export const UNTAKEN: Untaken = {
       "never called: get stopped(): boolean { return this.#stopped; }",
     ],
     "a process whose only handle of a name is left without a release: tests/handoff/ended_test.ts": [
-      "names never called: ([name, state]) => typeof state === \"string\" ? [] : [name]",
-      "names never true: typeof state === \"string\"",
       "names never false: typeof state === \"string\"",
     ],
     "a store that cannot be closed: tests/handoff/claims_test.ts": [
@@ -68,7 +71,6 @@ export const UNTAKEN: Untaken = {
   "handoff/local_attempts.ts": {
     "a grant to a handle that was released meanwhile, which acquire() waits for: tests/handoff/late_test.ts": [
       "#granted never false: handle.state === \"left\"",
-      "#granted never true: handle.state === \"left\" && !this.#grants.isHandedOn(handle.id)",
     ],
     "a grant although a grant is handed on, which the store has lost: tests/handoff/late_test.ts": [
       "#granted never true: held !== undefined",
@@ -82,6 +84,9 @@ export const UNTAKEN: Untaken = {
     "a holder that attempts after its release: tests/handoff/claims_test.ts": [
       "again never false: holding !== undefined",
       "again never false: holding !== undefined && !lease.over",
+    ],
+    "a holder that attempts again, and whose renewal is not answered: the store's answer decides": [
+      "again never false: renewal === \"lost\"",
     ],
   },
   "handoff/local_grants.ts": {
