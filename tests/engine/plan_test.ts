@@ -158,6 +158,18 @@ Deno.test("planOf() tells a lease that may have ended since the server told its 
   assertEquals([over(end - drift(0) - 1), over(end - drift(0)), over()], [false, true, false]);
 });
 
+Deno.test("planOf() notes the holders of all revocations in one write, and no earlier ones", () => {
+  const revokes = (handle: string, by: string) =>
+    callOf((document) => {
+      document.revoked = { handles: [handle], by };
+      return { needs: "write", answer: () => {} };
+    });
+  const earlier = (document: LockDocument) => void (document.revoked = { handles: ["w"] });
+  const { document } = planned(found(earlier), [revokes("x", "first"), revokes("y", "second")]);
+  assertEquals(document.revoked, { handles: ["x", "y"], by: "second" });
+  assertEquals(planned(found(earlier), []).document.revoked?.handles, ["w"]);
+});
+
 Deno.test("planOf() notifies of a revocation, not of a turn that stays or ends", () => {
   const waiting = claimOf(NAME);
   const turned = (document: LockDocument) => {
