@@ -150,5 +150,5 @@ export function evict(target: EvictTarget): DocumentChange<number> {
 }
 
 function noteRevoked(document: LockDocument, handles: readonly string[], by: string | undefined): void {
-  if (handles.length > 0) document.revoked = { handles, by };
+  if (handles.length > 0) document.revoked = { handles: [...document.revoked?.handles ?? [], ...handles], by };
 }

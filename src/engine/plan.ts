@@ -134,9 +134,9 @@ export function planOf(
   const { changed, notBefore, passesOver } = tidy(document, view, waiters);
   const effects: [PendingCall, Effect<unknown>][] = [];
   const room = roomIn(seen, document, maxBytes, timerFor === untimed ? 0 : TIMER_BYTES);
-  const revoked: string[] = [];
+  // One write may revoke several holders, and each is told.
+  document.revoked = undefined;
   for (const call of calls) {
-    const last = document.revoked;
     try {
       effects.push([call, call.change.apply(document, { now, least, isTimed, timerFor, ...room })]);
     } catch (error) {
@@ -146,10 +146,8 @@ export function planOf(
       };
       effects.push([call, { needs: "read", answer }]);
     }
-    if (document.revoked !== last) revoked.push(...document.revoked!.handles);
   }
-  // One write may revoke more than one holder, and each is told by whom.
-  if (document.revoked !== before.revoked) document.revoked = { ...document.revoked!, handles: revoked };
+  document.revoked ??= before.revoked;
   giveTurn(document, now);
   const isOther = document.turn !== before.turn;
   const isNamed = effects.some(([, { blocked }]) => blocked) && nameTimers(document, view, timerFor);

@@ -1,5 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { StoreError } from "@holdfast/lock";
+import { type Claim, StoreError } from "@holdfast/lock";
+import { handleOf } from "@holdfast/lock/authors";
+import { evict } from "../../src/engine/changes.ts";
 import { LockDocument } from "../../src/engine/document.ts";
 import type { WriteOptions } from "../../src/engine/mod.ts";
 import {
@@ -159,15 +161,15 @@ Deno.test("planOf() tells a lease that may have ended since the server told its 
 });
 
 Deno.test("planOf() notes the holders of all revocations in one write, and no earlier ones", () => {
-  const revokes = (handle: string, by: string) =>
-    callOf((document) => {
-      document.revoked = { handles: [handle], by };
-      return { needs: "write", answer: () => {} };
-    });
-  const earlier = (document: LockDocument) => void (document.revoked = { handles: ["w"] });
-  const { document } = planned(found(earlier), [revokes("x", "first"), revokes("y", "second")]);
-  assertEquals(document.revoked, { handles: ["x", "y"], by: "second" });
-  assertEquals(planned(found(earlier), []).document.revoked?.handles, ["w"]);
+  const [x, y] = [claimOf(NAME), claimOf(NAME)];
+  const held = (document: LockDocument) => {
+    for (const claim of [x, y]) document.grant({ ...claim, mode: "shared" }, 1n, NOW.wall, []);
+    document.revoked = { handles: ["w"] };
+  };
+  const evicts = (claim: Claim, meta: string) => callOf(evict({ handle: handleOf(claim), meta }).apply);
+  const { document } = planned(found(held), [evicts(x, "first"), evicts(y, "second")]);
+  assertEquals(document.revoked, { handles: [handleOf(x), handleOf(y)], by: "second" });
+  assertEquals(planned(found(held), []).document.revoked?.handles, ["w"]);
 });
 
 Deno.test("planOf() notifies of a revocation, not of a turn that stays or ends", () => {
