@@ -1,12 +1,14 @@
 /**
- * Loaded before each test file: gives each test a limit, so that one that never ends does not take the others with it,
- * and waits a moment after the last test of a file, so that a rejection that it has left behind is noticed. After a test
- * on servers it looks itself for what the test has left behind, and Deno does not.
+ * Loaded before each test file: gives each test a limit, so that one that never ends does not take the others with it.
+ * What nobody catches fails the test that runs, for the same reason; after the last test of a file it waits a moment, so
+ * that a rejection that it has left behind is noticed. After a test on servers it looks itself for what the test has left
+ * behind, and Deno does not.
  *
  * @module
  */
 import { leavingNothing } from "./leaks.ts";
 import { waitsForOthers } from "./tiers.ts";
+import { catchingAll, noteUncaught, throwUncaught } from "./uncaught.ts";
 
 const ROOT = new URL("../../", import.meta.url).href;
 
@@ -28,12 +30,20 @@ function limited(...args: readonly (string | Partial<Deno.TestDefinition> | Deno
     return typeof arg === "function" ? { ...all, fn: arg, name: all.name ?? arg.name } : { ...all, ...arg };
   }, {});
   const { fn, sanitizeOps = true } = definition as Deno.TestDefinition;
-  const own = onServers && sanitizeOps
-    ? { sanitizeOps: false, sanitizeResources: false, fn: (t: Deno.TestContext) => leavingNothing(() => fn(t)) }
-    : {};
-  test({ timeout: LIMIT_MS, ...definition, ...own } as Deno.TestDefinition);
+  const isSearched = onServers && sanitizeOps;
+  test({
+    timeout: LIMIT_MS,
+    ...definition,
+    ...isSearched ? { sanitizeOps: false, sanitizeResources: false } : {},
+    fn: (t: Deno.TestContext) => catchingAll(() => isSearched ? leavingNothing(() => fn(t)) : fn(t)),
+  } as Deno.TestDefinition);
 }
+
+noteUncaught();
 
 Object.defineProperty(Deno, "test", { value: Object.assign(limited, test) });
 
-Deno.test.afterAll(() => new Promise<void>((resolve) => setTimeout(resolve, 10)));
+Deno.test.afterAll(async () => {
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  throwUncaught();
+});

@@ -1,0 +1,41 @@
+/** What nobody has caught since the last look. */
+const uncaught: unknown[] = [];
+
+/**
+ * Notes from now on each error that nobody catches, and each rejection that nobody handles when it happens. Deno would
+ * end the whole file with it, and cancel its other tests.
+ */
+export function noteUncaught(): void {
+  globalThis.addEventListener("error", (event) => note(event, event.error));
+  globalThis.addEventListener("unhandledrejection", (event) => note(event, event.reason));
+}
+
+function note(event: Event, error: unknown): void {
+  event.preventDefault();
+  // A test that listens as well, and prevents the same, has caught it.
+  let isCaught = false;
+  event.preventDefault = () => void (isCaught = true);
+  queueMicrotask(() => isCaught || uncaught.push(error));
+}
+
+/** Runs a test. Throws what nobody has caught by then, also what an earlier test has left behind. */
+export async function catchingAll(test: () => void | Promise<void>): Promise<void> {
+  try {
+    await test();
+  } catch (error) {
+    throw found(error);
+  }
+  throwUncaught();
+}
+
+/** Throws what nobody has caught. */
+export function throwUncaught(): void {
+  if (uncaught.length > 0) throw found();
+}
+
+function found(...own: unknown[]): unknown {
+  const others = uncaught.splice(0);
+  if (others.length === 0) return own[0];
+  const text = (error: unknown) => error instanceof Error ? error.stack : String(error);
+  return new Error([...own.map(text), ...others.map((error) => `not caught: ${text(error)}`)].join("\n"));
+}
