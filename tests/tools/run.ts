@@ -137,7 +137,9 @@ async function main(args: string[]): Promise<number> {
     }
   }
   // Once more at the end, where the last lines of a long log have it.
-  for (const { name, files, error } of tests) console.log(`\n${error}\nFailed: ${name} (${files})`);
+  for (const { name, files, error } of tests) {
+    console.log(`\n${error}\nFailed: ${name} (${files}): ${error.split("\n", 1)[0]!.slice(0, 200)}`);
+  }
   sayWhatIsLeftOut();
   console.log(count(results));
   return 1;

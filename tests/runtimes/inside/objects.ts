@@ -7,6 +7,7 @@
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { durableObject, type LockNamespace } from "@holdfast/lock/durable-object";
 import { readFileSync } from "node:fs";
+import { inspect } from "node:util";
 import { upstash } from "@holdfast/lock/upstash";
 import { RedisServer } from "./redis_server.ts";
 import { type Line, settings } from "./settings.ts";
@@ -239,7 +240,8 @@ async function runTest(name: string, run: () => Promise<void>): Promise<void> {
     await run();
     print({ type: "passed", name, ms: Math.round(performance.now() - started) });
   } catch (error) {
-    print({ type: "failed", name, error: error instanceof Error ? `${error.stack}` : String(error) });
+    // With its cause, which says why a fetch has failed.
+    print({ type: "failed", name, error: inspect(error) });
   }
 }
 
