@@ -11,9 +11,9 @@ Deno.test("cohort() serves sleeping waiters that the server has forgotten", asyn
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
   await using store = cohort(redis(client), { keep: 10, linger: 10 });
-  // So long that the holder does not lose it on a busy machine.
   const lease = 1_500;
-  const holder = await acquire(store, "a", { lease });
+  // So long that the holder does not lose it on a busy machine.
+  const holder = await acquire(store, "a", { lease: 60_000 });
   const order: string[] = [];
   const begin = async (who: string, target: LockTarget) => {
     const lock = await acquire(target, "a", { lease });
