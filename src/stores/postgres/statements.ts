@@ -168,7 +168,7 @@ export class DocumentStatements {
   list(limit: number, after: string, mark: string): string {
     const columns = `version::text AS version, value, encode(name, 'hex') AS name, '${mark}' AS mark`;
     return `SELECT (${TIME})::text AS time, ${columns}` +
-      ` FROM ${this.#table} WHERE name > decode(${text(after)}, 'hex') ORDER BY name LIMIT ${limit}`;
+      ` FROM ${this.#table} AS locks WHERE name > decode(${text(after)}, 'hex') ORDER BY locks.name LIMIT ${limit}`;
   }
 
   /** Notifies listeners. */

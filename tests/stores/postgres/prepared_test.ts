@@ -23,6 +23,20 @@ interface Sent extends AsyncDisposable {
   readonly sent: boolean[];
 }
 
+/** Returns how often the table of a schema was read from end to end. */
+async function scans(client: PostgresClient, schema: string): Promise<number> {
+  await runPostgres(client, "SELECT pg_stat_force_next_flush()::text");
+  const counted = `SELECT seq_scan::text FROM pg_stat_user_tables WHERE schemaname = '${schema}'`;
+  return Number((await runPostgres(client, counted))[0]![0]);
+}
+
+/** Writes 2,000 documents. */
+async function fill(client: PostgresClient, schema: string): Promise<void> {
+  const rows =
+    `SELECT convert_to('n' || i, 'UTF8'), repeat('x', 500), gen_random_uuid() FROM generate_series(1, 2000) i`;
+  await runPostgres(client, `INSERT INTO ${schema}.holdfast_locks ${rows}`);
+}
+
 /** Connects, with one connection by default, so that further statements of the test use that of the store. */
 function sending(library: Library, { url = server().url, max = 1, ...rest } = {}): Sent {
   const sent: boolean[] = [];
@@ -184,21 +198,28 @@ for (const library of LIBRARIES) {
     const pairs = async () => {
       for (let i = 0; i < 10; i++) await (await acquire(store, i < 2 ? "a" : "b")).release();
     };
-    const scans = async () => {
-      await runPostgres(client, "SELECT pg_stat_force_next_flush()::text");
-      const counted = `SELECT seq_scan::text FROM pg_stat_user_tables WHERE schemaname = '${schema}'`;
-      return Number((await runPostgres(client, counted))[0]![0]);
-    };
-    const before = await scans();
+    const before = await scans(client, schema);
     await pairs();
-    assert(await scans() > before, "the server reads all pages of a small table");
-    const rows =
-      `SELECT convert_to('n' || i, 'UTF8'), repeat('x', 500), gen_random_uuid() FROM generate_series(1, 2000) i`;
-    await runPostgres(client, `INSERT INTO ${schema}.holdfast_locks ${rows}`);
+    assert(await scans(client, schema) > before, "the server reads all pages of a small table");
+    await fill(client, schema);
     await (await acquire(store, "behind them all")).release();
-    const grown = await scans();
+    const grown = await scans(client, schema);
     await pairs();
-    assertEquals(await scans(), grown);
+    assertEquals(await scans(client, schema), grown);
+  });
+
+  test(`PostgresBackend.list() over ${library} reads a page by the index, not the whole table`, async () => {
+    await using connected = sending(library);
+    const { client } = connected;
+    const schema = await newSchema(client);
+    const backend = new PostgresBackend(client, checkPostgresOptions(client, { schema }), new SystemClock());
+    await backend.write("a", "x", null, {});
+    await fill(client, schema);
+    await runPostgres(client, `ANALYZE ${schema}.holdfast_locks`);
+    const before = await scans(client, schema);
+    let cursor: string | undefined;
+    for (let page = 0; page < 3; page++) ({ cursor } = await backend.list(20, cursor));
+    assertEquals(await scans(client, schema), before);
   });
 
   Deno.test({
