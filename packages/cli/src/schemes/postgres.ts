@@ -41,7 +41,7 @@ export const postgres: Scheme = {
 };
 
 async function open([url]: StoreUrls): Promise<OpenedStore> {
-  const place = placeOf(url);
+  const place = readPostgresUrl(url);
   await checkNetwork([place.address]);
   const { client, store, close } = await connected(place);
   const { label } = place;
@@ -49,7 +49,7 @@ async function open([url]: StoreUrls): Promise<OpenedStore> {
 }
 
 function examination([url]: StoreUrls): Examination {
-  const place = placeOf(url);
+  const place = readPostgresUrl(url);
   return {
     permissions: [networkPermission(place.address)],
     async open() {
@@ -85,7 +85,7 @@ async function connected({ url, table, listen }: PostgresPlace) {
 }
 
 /** Reads a URL: the part for the client, and our own parameters. */
-function placeOf(url: URL): PostgresPlace {
+export function readPostgresUrl(url: URL): PostgresPlace {
   const fail = (what: string) => {
     return new UsageError(`the URL postgres://${shown(`${url.host}${url.pathname}`)} ${what}: write ${EXAMPLE}`);
   };

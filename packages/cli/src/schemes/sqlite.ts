@@ -20,7 +20,7 @@ export const sqlite: Scheme = {
 };
 
 async function open([url]: StoreUrls, { existing = false }: OpenOptions = {}): Promise<OpenedStore> {
-  const path = pathOf(url);
+  const path = readSqliteUrl(url);
   await checkPermissions(path);
   if (existing) checkExists(path);
   const { sqlite } = await import("@holdfast/lock/sqlite");
@@ -34,7 +34,7 @@ async function open([url]: StoreUrls, { existing = false }: OpenOptions = {}): P
 }
 
 function examination([url]: StoreUrls): Examination {
-  const path = pathOf(url);
+  const path = readSqliteUrl(url);
   return {
     permissions: [
       permissionFor("read", path, "The file cannot be opened."),
@@ -49,7 +49,8 @@ function examination([url]: StoreUrls): Examination {
   };
 }
 
-function pathOf(url: URL): string {
+/** Reads a URL such as `sqlite:path/to/locks.db`: the path of the file. */
+export function readSqliteUrl(url: URL): string {
   const fail = (what: string) => new UsageError(`${shown(url.href)} ${what}: write ${EXAMPLE}`);
   if (url.host !== "") throw fail("has a host");
   if (url.search !== "") throw fail("has parameters (write a ? of the path as %3F)");
