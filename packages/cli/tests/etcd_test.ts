@@ -1,12 +1,11 @@
 // Deno only: it starts servers, and processes of Deno.
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { etcd } from "@holdfast/lock/etcd";
-import { UsageError } from "../src/command.ts";
 import { etcdPatient } from "../src/doctor/etcd.ts";
 import { examinePatient } from "../src/doctor/examination.ts";
 import type { Finding } from "../src/doctor/finding.ts";
-import { etcd as scheme, readEtcdUrl } from "../src/schemes/etcd.ts";
+import { etcd as scheme } from "../src/schemes/etcd.ts";
 import { storeUrl } from "../src/schemes/store_urls.ts";
 import { ignore, Place } from "../../../tests/stores/etcd/place.ts";
 import { EtcdCluster, EtcdServer } from "../../../tests/support/etcd_server.ts";
@@ -176,30 +175,4 @@ test("etcdPatient() finds a clock that is wrong, and a proxy that buffers watche
   assertEquals(await found(), ["warning clock", "warning auth", "warning wake-up"]);
   ahead = -60_000;
   assertEquals(await found(), ["warning clock", "warning auth", "warning wake-up"]);
-});
-
-Deno.test("readEtcdUrl() reads where the members are, and who asks", () => {
-  const read = (text: string) => readEtcdUrl(storeUrl(text, "the test"));
-  const { options, label, addresses } = read("etcds://a%40b:p%2Fw@db.example,[::1]:1?prefix=l%2F");
-  assertEquals(options, {
-    endpoints: ["https://db.example:2379", "https://[::1]:1"],
-    username: "a@b",
-    password: "p/w",
-    prefix: "l/",
-  });
-  assertEquals([label, addresses.length], ["etcds://db.example,[::1]:1", 2]);
-  assertEquals(read("etcd://h:1").options, { endpoints: ["http://h:1"], prefix: "holdfast/" });
-  const wrongs: Readonly<Record<string, string>> = {
-    "etcd:": "has no host",
-    "etcd://a/b": "has a path",
-    "etcd://a?x=1": "has the parameter x",
-    "etcd://a?prefix=": "has an empty prefix",
-    "etcd://:secret@a": "has a password without a user",
-    "etcd://%@a": "has a % that begins no escape",
-    "etcd://a:0": "has the address a:0",
-  };
-  for (const [url, says] of Object.entries(wrongs)) {
-    const { message } = assertThrows(() => read(url), UsageError, says);
-    assert(!message.includes("secret"), message);
-  }
 });

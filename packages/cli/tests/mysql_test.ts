@@ -1,11 +1,9 @@
 // Deno only: it starts a server, and processes of Deno.
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { mysql } from "@holdfast/lock/mysql";
-import { UsageError } from "../src/command.ts";
 import { judgeSettings } from "../src/doctor/mysql.ts";
 import type { Finding } from "../src/doctor/finding.ts";
-import { readMysqlUrl } from "../src/schemes/mysql.ts";
 import { ignore, Place } from "../../../tests/stores/mysql/place.ts";
 import { holdfast, jsonLines, type Result } from "./cli_process.ts";
 
@@ -126,28 +124,4 @@ Deno.test("judgeSettings() judges the settings of a server", () => {
   assertEquals(faults({ "wait_timeout": "28800" }), ["warning lost-connection"]);
   const keepalive = { "tcp_keepalive_time": "30", "tcp_keepalive_interval": "5", "tcp_keepalive_probes": "6" };
   assertEquals(faults({ "wait_timeout": "28800", ...keepalive }), []);
-});
-
-Deno.test("readMysqlUrl() reads where the table is", () => {
-  const place = readMysqlUrl(new URL("mysql://a%40b:p%2Fw@db.example:3307/my%20shop?table=l%60s"));
-  assertEquals(place, {
-    address: { host: "db.example", port: 3307 },
-    user: "a@b",
-    password: "p/w",
-    database: "my shop",
-    table: "l`s",
-    label: "mysql://db.example:3307/my%20shop",
-  });
-  const plain = readMysqlUrl(new URL("mariadb://[::1]/shop"));
-  assertEquals([plain.address, plain.user, plain.password, plain.table], [
-    { host: "::1", port: 3306 },
-    undefined,
-    undefined,
-    "holdfast_locks",
-  ]);
-  const wrongs = { "mysql://a": "must name a database", "mysql://a/b/c": "must name a database" };
-  const more = { "mysql://a/b?x=1": "has the parameter x", "mysql://a/b#c": "has a #", "mysql://a/%": "has a %" };
-  for (const [url, says] of Object.entries({ ...wrongs, ...more })) {
-    assertThrows(() => readMysqlUrl(new URL(url)), UsageError, says);
-  }
 });

@@ -1,11 +1,8 @@
 // Deno only: it starts servers, and processes of Deno.
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { upstash } from "@holdfast/lock/upstash";
-import { UsageError } from "../src/command.ts";
 import type { Finding } from "../src/doctor/finding.ts";
-import { readUpstashUrl } from "../src/schemes/upstash.ts";
-import { storeUrl } from "../src/schemes/store_urls.ts";
 import { RedisServer } from "../../../tests/support/redis_server.ts";
 import { RestFront } from "../../../tests/support/rest_front.ts";
 import { until } from "../../../tests/support/until.ts";
@@ -59,15 +56,4 @@ Deno.test("holdfast doctor finds a wrong token and a page in HTML, and names no 
   front.answering = () => new Response("<html>hello</html>");
   const page = await holdfast(["doctor"], { store: urlOf(front) });
   assert(page.status !== 0 && page.out.includes("does not answer as the REST API"), page.out + page.err);
-});
-
-Deno.test("readUpstashUrl() reads what a URL says", () => {
-  const read = (text: string) => readUpstashUrl(storeUrl(text, "the test"));
-  const { url, token, prefix, label } = read("upstash+https://:a%3Db@db.example.com/path?prefix=b:");
-  assertEquals([url, token, prefix], ["https://db.example.com:443/path", "a=b", "b:"]);
-  assert(!label.includes("a%3Db"), label);
-  assertEquals(read("upstash+http://:t@127.0.0.1:8080").url, "http://127.0.0.1:8080");
-  for (
-    const text of ["upstash+https://db", "upstash+https://:t@", "upstash+https://:t@a,b", "upstash+https://:t@a?x=1"]
-  ) assertThrows(() => read(text), UsageError);
 });

@@ -1,9 +1,7 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
-import { UsageError } from "../../../packages/cli/src/command.ts";
 import type { Finding } from "../../../packages/cli/src/doctor/finding.ts";
 import { judgeModes } from "../../../packages/cli/src/doctor/zookeeper.ts";
-import { readZookeeperUrl } from "../../../packages/cli/src/schemes/zookeeper.ts";
 import { openStore } from "../../../examples/store.ts";
 import { permissionsOf } from "../../../examples/store_url.ts";
 import { runSource } from "../../support/run_source.ts";
@@ -111,29 +109,4 @@ Deno.test("judgeModes() judges what servers say that they are", () => {
     assertEquals(levelOf(...modes), "warning");
   }
   assert(judgeModes(["srvr is not executed because it is not in the whitelist."]).advice.includes("4lw"));
-});
-
-Deno.test("readZookeeperUrl() reads servers, chroot, path and user", () => {
-  const place = readZookeeperUrl(new URL("zookeeper://a:p%40@zk1:1/app/x?path=/locks&host=zk2"));
-  assertEquals(place, {
-    addresses: [{ host: "zk1", port: 1 }, { host: "zk2", port: 2181 }],
-    chroot: "/app/x",
-    path: "/locks",
-    user: "a:p@",
-    label: "zookeeper://zk1:1,zk2/app/x",
-  });
-  assertEquals(readZookeeperUrl(new URL("zookeeper://zk1/")).chroot, "");
-});
-
-Deno.test("readZookeeperUrl() throws for a wrong URL", () => {
-  for (
-    const [url, says] of [
-      ["zookeeper:///a", "must name a server"],
-      ["zookeeper://a?prefix=b", 'has the parameter "prefix"'],
-      ["zookeeper://a#b", "has a #"],
-      ["zookeeper://a?path=b", 'has the path "b"'],
-      ["zookeeper://[::1]:2181", "has an IPv6 address"],
-      ["zookeeper://a/%zz", "has a % that begins no escape"],
-    ] as const
-  ) assertThrows(() => readZookeeperUrl(new URL(url)), UsageError, says.replaceAll('"', ""));
 });

@@ -1,8 +1,6 @@
 // Deno only: it reads config files.
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { UsageError } from "../../src/command.ts";
-import { readRedisUrl } from "../../src/schemes/redis_url.ts";
-import { schemeOf } from "../../src/schemes/registry.ts";
 import { findStoreUrls, hostsOf, labelOf, storeUrl } from "../../src/schemes/store_urls.ts";
 
 /** Returns the URLs that are found with this content of the config file. */
@@ -93,75 +91,4 @@ Deno.test("labelOf() shows neither user nor password nor parameters", () => {
 Deno.test("hostsOf() returns all hosts of a URL", () => {
   assertEquals(hostsOf(storeUrl("redis+cluster://a:1,b,[::1]:3/", "--store")), ["a:1", "b", "[::1]:3"]);
   assertEquals(hostsOf(storeUrl("sqlite:a/b.db", "--store")), []);
-});
-
-const read = (text: string) => readRedisUrl(storeUrl(text, "--store"));
-
-Deno.test("readRedisUrl() reads one server", () => {
-  const { deployment, tls, addresses, username, password, db, prefix, replicas } = read(
-    "rediss://us%40er:p%3Aw@h:7000/3?prefix=a%20b:&replicas=2",
-  );
-  assertEquals({ deployment, tls, addresses, username, password, db, prefix, replicas }, {
-    deployment: "single",
-    tls: true,
-    addresses: [{ host: "h", port: 7000 }],
-    username: "us@er",
-    password: "p:w",
-    db: 3,
-    prefix: "a b:",
-    replicas: 2,
-  });
-  assertEquals(read("redis://").addresses, [{ host: "127.0.0.1", port: 6379 }]);
-  assertEquals(read("redis://[::1]:1").addresses, [{ host: "::1", port: 1 }]);
-});
-
-Deno.test("readRedisUrl() reads Sentinels with the name of the master", () => {
-  const { deployment, addresses, master, db, sentinelPassword } = read(
-    "redis+sentinel://a,b:1/my%2Fm/4?sentinelPassword=s",
-  );
-  assertEquals({ deployment, addresses, master, db, sentinelPassword }, {
-    deployment: "sentinel",
-    addresses: [{ host: "a", port: 26379 }, { host: "b", port: 1 }],
-    master: "my/m",
-    db: 4,
-    sentinelPassword: "s",
-  });
-});
-
-Deno.test("readRedisUrl() reads the nodes of a Cluster", () => {
-  const { deployment, addresses } = read("redis+cluster://a:1,b:2");
-  assertEquals([deployment, addresses], ["cluster", [{ host: "a", port: 1 }, { host: "b", port: 2 }]]);
-});
-
-Deno.test("readRedisUrl() says what is wrong with a URL, without the password", () => {
-  const wrong = {
-    "redis://u:secret@h/x": "has the path /x: a database is a number",
-    "redis://u:secret@h/1/2": "has the path /1/2",
-    "redis://u:secret@a,b": "has several hosts: give each its own --store",
-    "redis://h?prefx=a": "has the parameter prefx: known are prefix, replicas",
-    "redis://h?replicas=0": "has replicas=0",
-    "redis://h#a": "write it as %23",
-    "redis://%E0%A4%A@h": "write it as %25",
-    "redis+sentinel://u:secret@h": "lacks the name of the master",
-    "redis+sentinel://a,b:99999/m": "has the address b:99999",
-    "redis+cluster://h/1": "has a database: a Cluster has only one",
-    "redis+cluster://h?replicas=1": "has the parameter replicas",
-  };
-  for (const [text, message] of Object.entries(wrong)) {
-    const error = assertThrows(() => read(text), UsageError, message);
-    assert(!error.message.includes("secret"), error.message);
-  }
-});
-
-Deno.test("schemeOf() refuses unknown URLs, and stores that are no quorum", async () => {
-  const scheme = async (...stores: string[]) => schemeOf(await findStoreUrls({ stores, config: undefined, env: {} }));
-  await assertRejects(
-    () => scheme("ftp://u:secret@h"),
-    UsageError,
-    "no store has URLs that begin with ftp: (known: redis:",
-  );
-  for (const stores of [["redis://a", "sqlite:b.db"], ["sqlite:a.db", "redis://b"], ["sqlite:a.db", "sqlite:b.db"]]) {
-    await assertRejects(() => scheme(...stores), UsageError, "several stores must be Redis servers, of which");
-  }
-  assertEquals((await scheme("redis://a", "rediss://b")).protocols.includes("redis:"), true);
 });
