@@ -1,22 +1,17 @@
-import { UsageError } from "../command.ts";
 import { etcdPatient, type ExaminedCluster } from "../doctor/etcd.ts";
-import type { Examination } from "../doctor/examination.ts";
-import { shown } from "../terminal/shown.ts";
-import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission } from "./address.ts";
-import type { OpenedStore, Scheme, StoreUrls } from "./scheme.ts";
-import { hostsOf, labelOf } from "./store_urls.ts";
-import { checkParameters, decoded } from "./url_parts.ts";
+import { type Address, hostAndPort } from "./address.ts";
+import { type ConnectedStore, type Places, servers } from "./servers.ts";
+import { partsOf } from "./url_parts.ts";
 
-const EXAMPLE = "etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379";
-const DEFAULT_PORT = 2379;
+const FORM = { example: "etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379", port: 2379, parameters: ["prefix"] };
 
 /** Opens clusters of etcd, without and with TLS. */
-export const etcd: Scheme = {
+export const etcd = servers({
   protocols: ["etcd:", "etcds:"],
-  example: EXAMPLE,
-  open,
-  examination,
-};
+  example: FORM.example,
+  read: readEtcdUrl,
+  connect,
+});
 
 /** The parts of a URL. */
 interface EtcdPlace {
@@ -25,43 +20,20 @@ interface EtcdPlace {
   readonly label: string;
 }
 
-async function open([url]: StoreUrls): Promise<OpenedStore> {
-  const { addresses, options, label } = readEtcdUrl(url);
-  await checkNetwork(addresses);
+async function connect([{ options }]: Places<EtcdPlace>): Promise<ConnectedStore> {
   const { etcd } = await import("@holdfast/lock/etcd");
-  return { store: etcd(options), label, prefix: options.prefix, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const store = etcd(options);
+  return { store, prefix: options.prefix, patient: () => etcdPatient(store, options) };
 }
 
-function examination([url]: StoreUrls): Examination {
-  const { addresses, options } = readEtcdUrl(url);
-  return {
-    permissions: addresses.map(networkPermission),
-    async open() {
-      const { etcd } = await import("@holdfast/lock/etcd");
-      return etcdPatient(etcd(options), options);
-    },
-  };
-}
-
-/**
- * Reads a URL such as `etcd://user:password@host:2379,host:2379?prefix=locks/`.
- *
- * @throws {UsageError} which says what is wrong, without the password
- */
+/** Reads a URL such as `etcd://user:password@host:2379,host:2379?prefix=locks/`. */
 export function readEtcdUrl(url: URL): EtcdPlace {
-  const label = labelOf(url);
-  const fail = (what: string) => new UsageError(`${shown(label)} ${what}: write ${EXAMPLE}`);
-  const hosts = hostsOf(url);
-  if (hosts.length === 0) throw fail("has no host");
-  if (!/^\/?$/.test(url.pathname)) throw fail("has a path");
-  checkParameters(url, ["prefix"], fail);
-  const prefix = url.searchParams.get("prefix") ?? "holdfast/";
+  const { label, addresses, username, password = "", path, parameters, fail } = partsOf(url, FORM);
+  if (path.length > 0) throw fail("has a path");
+  const { prefix = "holdfast/" } = parameters;
   if (prefix === "") throw fail("has an empty prefix");
-  const addresses = hosts.map((host) => addressOf(host, DEFAULT_PORT, fail));
+  if (username === undefined && password !== "") throw fail("has a password without a user");
   const protocol = url.protocol === "etcds:" ? "https" : "http";
   const endpoints = addresses.map((address) => `${protocol}://${hostAndPort(address)}`);
-  const username = decoded(url.username, fail);
-  const password = decoded(url.password, fail);
-  if (username === "" && password !== "") throw fail("has a password without a user");
-  return { addresses, options: { endpoints, prefix, ...username === "" ? {} : { username, password } }, label };
+  return { addresses, options: { endpoints, prefix, ...username && { username, password } }, label };
 }

@@ -1,26 +1,27 @@
-import type { MysqlPool, MysqlStore } from "@holdfast/lock/mysql";
+import type { MysqlPool } from "@holdfast/lock/mysql";
 import { UsageError } from "../command.ts";
-import type { Examination } from "../doctor/examination.ts";
 import { type ExaminedPool, mysqlPatient } from "../doctor/mysql.ts";
-import { answerOf } from "../terminal/answer.ts";
 import { shown } from "../terminal/shown.ts";
-import { type Address, addressOf, checkNetwork, networkPermission } from "./address.ts";
+import type { Address } from "./address.ts";
 import { loadClientLibrary } from "./client_library.ts";
-import type { OpenedStore, OpenOptions, Scheme, StoreUrls } from "./scheme.ts";
-import { hostsOf, labelOf } from "./store_urls.ts";
-import { checkParameters, decoded } from "./url_parts.ts";
+import { type ConnectedStore, type Places, servers } from "./servers.ts";
+import { partsOf } from "./url_parts.ts";
 
-const EXAMPLE = "mysql://127.0.0.1/shop";
-
-/** Opens MySQL and MariaDB. */
-export const mysql: Scheme = {
-  protocols: ["mysql:", "mariadb:"],
-  example: EXAMPLE,
-  open,
-  examination,
+const FORM = {
+  example: "mysql://127.0.0.1/shop",
+  host: "127.0.0.1",
+  port: 3306,
+  one: "only one server may write",
+  parameters: ["table"],
 };
 
-const PORT = 3306;
+/** Opens MySQL and MariaDB. */
+export const mysql = servers({
+  protocols: ["mysql:", "mariadb:"],
+  example: FORM.example,
+  read: readMysqlUrl,
+  connect,
+});
 
 /** How long a server may take to accept a connection, in milliseconds. */
 const CONNECT_MS = 3_000;
@@ -30,7 +31,7 @@ const TABLE = "holdfast_locks";
 
 /** The place of the table, and the login. */
 interface MysqlPlace {
-  readonly address: Address;
+  readonly addresses: readonly Address[];
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly database: string;
@@ -48,52 +49,31 @@ interface Mysql2 {
   createPool(options: object): Pool;
 }
 
-async function open([url]: StoreUrls, { existing = false }: OpenOptions = {}): Promise<OpenedStore> {
-  const place = readMysqlUrl(url);
-  await checkNetwork([place.address]);
-  const { pool, store } = await connect(place);
-  const opened: OpenedStore = { store, label: place.label, [Symbol.asyncDispose]: () => close(pool) };
-  try {
-    if (existing) await answerOf(opened, checkExists(pool.promise(), place), new AbortController().signal);
-    return opened;
-  } catch (error) {
-    await close(pool);
-    throw error;
-  }
-}
-
-function examination([url]: StoreUrls): Examination {
-  const place = readMysqlUrl(url);
-  return {
-    permissions: [networkPermission(place.address)],
-    async open() {
-      const { pool, store } = await connect(place);
-      const { label, table } = place;
-      return mysqlPatient(pool.promise(), { store, label, table, close: () => close(pool) });
-    },
-  };
-}
-
-async function connect(place: MysqlPlace): Promise<{ pool: Pool; store: MysqlStore }> {
+async function connect([place]: Places<MysqlPlace>): Promise<ConnectedStore> {
   const loaded = await loadClientLibrary<Mysql2 & { readonly default?: Mysql2 }>(
     { of: "MySQL", name: "mysql2", version: "^3" },
   );
   const { mysql } = await import("@holdfast/lock/mysql");
-  const { address, user, password, database, table } = place;
+  const { addresses, user, password, database, table, label } = place;
   const pool = (loaded.default ?? loaded).createPool({
-    ...address,
+    ...addresses[0],
     user,
     password,
     database,
     connectTimeout: CONNECT_MS,
     connectionLimit: 4,
   });
-  return { pool, store: mysql(pool, { table }) };
-}
-
-/** Closes a pool, without waiting for connections that do not answer. */
-async function close(pool: Pool): Promise<void> {
-  await pool.promise().end().catch(() => {});
+  const store = mysql(pool, { table });
+  // It does not wait for connections that do not answer.
+  const close = () => pool.promise().end().catch(() => {});
+  return {
+    store,
+    ready: async (existing) => {
+      if (existing) await checkExists(pool.promise(), place);
+    },
+    patient: () => mysqlPatient(pool.promise(), { store, label, table, close }),
+    close,
+  };
 }
 
 async function checkExists(pool: ExaminedPool, { database, table }: MysqlPlace): Promise<void> {
@@ -104,26 +84,10 @@ async function checkExists(pool: ExaminedPool, { database, table }: MysqlPlace):
   throw new UsageError(`there is no table ${where}: it is made by the first program that acquires a lock in it`);
 }
 
-/**
- * Reads a URL such as `mysql://user:password@host:3306/database?table=locks`.
- *
- * @throws {UsageError} which says what is wrong, without the password
- */
+/** Reads a URL such as `mysql://user:password@host:3306/database?table=locks`. */
 export function readMysqlUrl(url: URL): MysqlPlace {
-  const label = labelOf(url);
-  const fail = (what: string) => new UsageError(`${shown(label)} ${what}`);
-  const [host = "127.0.0.1", ...others] = hostsOf(url);
-  if (others.length > 0) throw fail("has several hosts: only one server may write");
-  checkParameters(url, ["table"], fail);
-  const parts = url.pathname.split("/").filter((part) => part !== "");
-  const [database = "", ...more] = parts.map((part) => decoded(part, fail));
-  if (database === "" || more.length > 0) throw fail(`must name a database: ${EXAMPLE}`);
-  return {
-    address: addressOf(host, PORT, fail),
-    user: decoded(url.username, fail) || undefined,
-    password: decoded(url.password, fail) || undefined,
-    database,
-    table: url.searchParams.get("table") ?? TABLE,
-    label,
-  };
+  const { label, addresses, username: user, password, path, parameters, fail } = partsOf(url, FORM);
+  const [database, ...more] = path;
+  if (database === undefined || more.length > 0) throw fail("must name a database");
+  return { addresses, user, password, database, table: parameters["table"] ?? TABLE, label };
 }

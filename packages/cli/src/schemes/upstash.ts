@@ -1,76 +1,49 @@
-import { UsageError } from "../command.ts";
 import { upstashPatient } from "../doctor/upstash.ts";
-import type { Examination } from "../doctor/examination.ts";
-import { shown } from "../terminal/shown.ts";
-import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission } from "./address.ts";
-import type { OpenedStore, Scheme, StoreUrls } from "./scheme.ts";
-import { hostsOf, labelOf } from "./store_urls.ts";
-import { checkParameters, decoded } from "./url_parts.ts";
+import { type Address, hostAndPort } from "./address.ts";
+import { type ConnectedStore, type Places, servers } from "./servers.ts";
+import { partsOf } from "./url_parts.ts";
 
-const EXAMPLE = "upstash+https://:TOKEN@us1-merry-cat-32748.upstash.io";
+const FORM = {
+  example: "upstash+https://:TOKEN@us1-merry-cat-32748.upstash.io",
+  one: "a database has one",
+  parameters: ["prefix"],
+};
 
 /** Opens databases that speak the REST protocol of Upstash. */
-export const upstash: Scheme = {
+export const upstash = servers({
   protocols: ["upstash+https:", "upstash+http:"],
-  example: EXAMPLE,
-  open,
-  examination,
-};
+  example: FORM.example,
+  read: readUpstashUrl,
+  connect,
+});
 
 /** The parts of a URL. */
 interface RestPlace {
-  readonly address: Address;
+  readonly addresses: readonly Address[];
   readonly url: string;
   readonly token: string;
   readonly prefix: string;
   readonly label: string;
 }
 
-async function open([url]: StoreUrls): Promise<OpenedStore> {
-  const place = readUpstashUrl(url);
-  await checkNetwork([place.address]);
-  const { store } = await openPlace(place);
-  return { store, label: place.label, prefix: place.prefix, [Symbol.asyncDispose]: () => Promise.resolve() };
-}
-
-function examination([url]: StoreUrls): Examination {
-  const place = readUpstashUrl(url);
-  return {
-    permissions: [networkPermission(place.address)],
-    async open() {
-      const { client, store } = await openPlace(place);
-      return upstashPatient(client, { label: place.label, store, prefix: place.prefix });
-    },
-  };
-}
-
-async function openPlace({ url, token, prefix }: RestPlace) {
+async function connect([{ url, token, prefix, label }]: Places<RestPlace>): Promise<ConnectedStore> {
   const { upstash } = await import("@holdfast/lock/upstash");
   const { redis } = await import("@holdfast/lock/redis");
   const client = upstash({ url, token });
-  return { client, store: redis(client, { prefix }) };
+  const store = redis(client, { prefix });
+  return { store, prefix, patient: () => upstashPatient(client, { label, store, prefix }) };
 }
 
-/**
- * Reads a URL such as `upstash+https://:TOKEN@host?prefix=billing:`.
- *
- * @throws {UsageError} which says what is wrong, without the token
- */
+/** Reads a URL such as `upstash+https://:TOKEN@host?prefix=billing:`. */
 export function readUpstashUrl(url: URL): RestPlace {
-  const label = labelOf(url);
-  const fail = (what: string) => new UsageError(`${shown(label)} ${what}: write ${EXAMPLE}`);
-  const [host, ...others] = hostsOf(url);
-  if (host === undefined || others.length > 0) throw fail("must have one host");
-  checkParameters(url, ["prefix"], fail);
-  const token = url.password;
-  if (!/^[!-~]+$/.test(token)) throw fail("has no token");
   const secure = url.protocol === "upstash+https:";
-  const address = addressOf(host, secure ? 443 : 80, fail);
+  const { label, addresses, password: token, parameters, fail } = partsOf(url, { ...FORM, port: secure ? 443 : 80 });
+  if (token === undefined) throw fail("has no token");
   return {
-    address,
-    url: `${secure ? "https" : "http"}://${hostAndPort(address)}${url.pathname}`,
-    token: decoded(token, fail),
-    prefix: url.searchParams.get("prefix") ?? "lock:",
+    addresses,
+    url: `${secure ? "https" : "http"}://${addresses.map(hostAndPort)}${url.pathname}`,
+    token,
+    prefix: parameters["prefix"] ?? "lock:",
     label,
   };
 }
