@@ -59,21 +59,6 @@ Deno.test("holdfast does not make an SQLite file in order to look at it", async 
   assertEquals(Array.from(Deno.readDirSync(fixture.directory), ({ name }) => name).includes("typo.db"), false);
 });
 
-Deno.test("holdfast says what is wrong with the URL of an SQLite file", async () => {
-  await using fixture = await Fixture.start();
-  const wrong = {
-    "sqlite://host/a.db": "has a host",
-    "sqlite:": "has no path",
-    "sqlite::memory:": "is the memory of this process",
-    "sqlite:a.db?prefix=b": "has parameters",
-    "sqlite:a.db#b": "has a fragment",
-  };
-  for (const [url, message] of Object.entries(wrong)) {
-    const { status, err } = await fixture.run(url, "ls");
-    assertEquals([status, err.includes(message)], [2, true], err);
-  }
-});
-
 Deno.test("holdfast says that a file is no database", async () => {
   await using fixture = await Fixture.start();
   await Deno.writeTextFile(`${fixture.directory}/text.db`, "no database ".repeat(1_000));

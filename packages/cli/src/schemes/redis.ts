@@ -1,84 +1,57 @@
-import { answerOf, diagnosed } from "../terminal/answer.ts";
 import { UsageError } from "../command.ts";
-import { type Address, checkNetwork, networkPermission } from "./address.ts";
-import type { Examination } from "../doctor/examination.ts";
 import { redisPatient } from "../doctor/redis.ts";
-import type { OpenedStore, Scheme, StoreUrls } from "./scheme.ts";
+import type { OpenedStore } from "./scheme.ts";
 import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts";
 import { wrongServer } from "./listener.ts";
-import { PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
+import { FORMS, PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
+import { type ConnectedStore, type Places, servers } from "./servers.ts";
 
 /** Opens Redis and Valkey: one server, Sentinel, a Cluster, or several independent servers (Redlock). */
-export const redis: Scheme = {
+export const redis = servers({
   protocols: PROTOCOLS,
-  example: "redis://127.0.0.1:6379",
+  example: FORMS.single.example,
   quorum: "Redis servers",
-  open,
-  examination,
-};
-
-/** The prefix of the names of locks for URLs without one: the default of programs. */
-const DEFAULT_PREFIX = "lock:";
+  read: readRedisUrl,
+  check: checkQuorum,
+  connect,
+});
 
 /** The largest number of servers of a quorum. */
 const MAX_NODES = 9;
 
-async function open(urls: StoreUrls): Promise<OpenedStore> {
-  const places = urls.map(readRedisUrl);
-  checkQuorum(places);
-  await checkNetwork(addressesOf(places), furtherServers(places));
+async function connect(places: Places<RedisPlace>): Promise<ConnectedStore> {
   const module = await loadRedisModule();
   const clients = places.map((place) => openClient(module, place));
   const close = async () => void await Promise.all(clients.map((client) => client.close()));
   try {
-    const label = places.map(({ label }) => label).join(", ");
-    const opened: OpenedStore = {
-      store: await storeOf(clients, places),
-      label,
-      prefix: places[0]?.prefix ?? DEFAULT_PREFIX,
+    const store = await storeOf(clients, places);
+    const { prefix } = places[0];
+    return {
+      store,
+      prefix,
+      ready: async () => void await Promise.all(clients.map((client) => client.ready())),
       diagnose: async () => (await Promise.all(places.map(wrongServer))).find((words) => words !== undefined),
       partial: async () => await nodeOfCluster(clients, places) ?? await replica(clients, places),
-      [Symbol.asyncDispose]: close,
+      patient: () =>
+        redisPatient(clients.map(({ client }) => client), {
+          labels: places.map(({ label }) => label),
+          store,
+          prefix,
+          diagnose: (place) => wrongServer(places[place]!),
+          close,
+        }),
+      close,
     };
-    const ready = Promise.all(clients.map((client) => client.ready()));
-    await answerOf(opened, ready, new AbortController().signal).catch(async (error) => {
-      throw await diagnosed(opened, error);
-    });
-    return opened;
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-function examination(urls: StoreUrls): Examination {
-  const places = urls.map(readRedisUrl);
-  return {
-    permissions: addressesOf(places).map(networkPermission),
-    async open() {
-      const module = await loadRedisModule();
-      const clients = places.map((place) => openClient(module, place));
-      const close = async () => void await Promise.all(clients.map((client) => client.close()));
-      try {
-        return redisPatient(clients.map(({ client }) => client), {
-          labels: places.map(({ label }) => label),
-          store: await storeOf(clients, places),
-          prefix: places[0]?.prefix,
-          diagnose: (place) => wrongServer(places[place]!),
-          close,
-        });
-      } catch (error) {
-        await close();
-        throw error;
-      }
-    },
-  };
-}
-
 async function storeOf(clients: readonly OpenClient[], places: readonly RedisPlace[]): Promise<OpenedStore["store"]> {
   const { redis } = await import("@holdfast/lock/redis");
   const stores = clients.map(({ client }, i) => {
-    const { prefix = DEFAULT_PREFIX, replicas } = places[i]!;
+    const { prefix, replicas } = places[i]!;
     return redis(client, { prefix, replicas: replicas === undefined ? undefined : { min: replicas } });
   });
   if (stores.length === 1) return stores[0]!;
@@ -123,13 +96,4 @@ function checkQuorum(places: readonly RedisPlace[]): void {
   if (new Set(places.map(({ prefix }) => prefix)).size > 1) {
     throw new UsageError("the servers of a quorum must have the same prefix");
   }
-}
-
-function addressesOf(places: readonly RedisPlace[]): Address[] {
-  return places.flatMap(({ addresses }) => addresses);
-}
-
-/** Returns the advice to allow further servers, which Sentinels and Clusters name. */
-function furtherServers(places: readonly RedisPlace[]): string {
-  return places.some(({ deployment }) => deployment !== "single") ? ", and allow the servers behind them too" : "";
 }

@@ -8,6 +8,7 @@ import type { Examination } from "../doctor/examination.ts";
 import { sqlitePatient } from "../doctor/sqlite.ts";
 import type { OpenedStore, OpenOptions, Scheme, StoreUrls } from "./scheme.ts";
 import { shown } from "../terminal/shown.ts";
+import { decoded, failFor } from "./url_parts.ts";
 
 const EXAMPLE = "sqlite:path/to/locks.db";
 
@@ -51,16 +52,11 @@ function examination([url]: StoreUrls): Examination {
 
 /** Reads a URL such as `sqlite:path/to/locks.db`: the path of the file. */
 export function readSqliteUrl(url: URL): string {
-  const fail = (what: string) => new UsageError(`${shown(url.href)} ${what}: write ${EXAMPLE}`);
+  const fail = failFor(url.href, EXAMPLE);
   if (url.host !== "") throw fail("has a host");
-  if (url.search !== "") throw fail("has parameters (write a ? of the path as %3F)");
-  if (url.hash !== "") throw fail("has a fragment (write a # of the path as %23)");
-  let path;
-  try {
-    path = decodeURIComponent(url.pathname);
-  } catch {
-    throw fail("has a % that begins no escape (write it as %25)");
-  }
+  if (url.search !== "") throw fail("has a ?: write it as %3F");
+  if (url.hash !== "") throw fail("has a #: write it as %23");
+  const path = decoded(url.pathname, fail);
   if (path === "") throw fail("has no path");
   if (path === ":memory:") throw fail("is the memory of this process, in which nobody else has locks");
   return path;

@@ -29,7 +29,7 @@ export interface UrlParts {
 }
 
 /** Returns the error for a URL with this fault. */
-export type Fail = (what: string) => UsageError;
+type Fail = (what: string) => UsageError;
 
 /** Returns the function that makes the errors for a URL. The label has no password. */
 export function failFor(label: string, example: string): Fail {
@@ -71,13 +71,6 @@ function addressOf(text: string, defaultPort: number, fail: Fail): Address {
     throw fail(`has the address ${shown(text)}: write host:port`);
   }
   return { host, port: number };
-}
-
-/** Throws if a URL has a fragment, or parameters other than the known ones and further hosts. */
-export function checkParameters(url: URL, known: readonly string[], fail: Fail): void {
-  const other = [...url.searchParams.keys()].find((parameter) => !["host", ...known].includes(parameter));
-  if (other !== undefined) throw fail(`has the parameter ${shown(other)}: known are ${known.join(", ")}`);
-  if (url.hash !== "") throw fail("has a #: write it as %23");
 }
 
 /** Returns a part of a URL, with its escapes decoded. */

@@ -1,25 +1,21 @@
-import type { ZookeeperStore } from "@holdfast/lock/zookeeper";
 import { SystemClock } from "../time/clock.ts";
 import { UsageError } from "../command.ts";
-import type { Examination } from "../doctor/examination.ts";
 import { answerTo, type ExaminedZookeeper, zookeeperPatient } from "../doctor/zookeeper.ts";
-import { answerOf } from "../terminal/answer.ts";
 import { shown } from "../terminal/shown.ts";
-import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission } from "./address.ts";
+import { type Address, hostAndPort } from "./address.ts";
 import { loadClientLibrary } from "./client_library.ts";
-import type { OpenedStore, OpenOptions, Scheme, StoreUrls } from "./scheme.ts";
-import { hostsOf, labelOf } from "./store_urls.ts";
-import { checkParameters, decoded } from "./url_parts.ts";
+import { type ConnectedStore, type Places, servers } from "./servers.ts";
+import { partsOf } from "./url_parts.ts";
+
+const FORM = { example: "zookeeper://127.0.0.1:2181", port: 2181, parameters: ["path"] };
 
 /** Opens ZooKeeper. */
-export const zookeeper: Scheme = {
+export const zookeeper = servers({
   protocols: ["zookeeper:"],
-  example: "zookeeper://127.0.0.1:2181",
-  open,
-  examination,
-};
-
-const PORT = 2181;
+  example: FORM.example,
+  read: readZookeeperUrl,
+  connect,
+});
 
 /** The default path of the store. */
 const PATH = "/holdfast";
@@ -52,32 +48,7 @@ interface ZookeeperModule {
   createClient(servers: string, options: object): OpenedClient;
 }
 
-async function open([url]: StoreUrls, { existing = false }: OpenOptions = {}): Promise<OpenedStore> {
-  const place = readZookeeperUrl(url);
-  await checkNetwork(place.addresses);
-  const { client, store } = await connect(place);
-  const opened: OpenedStore = { store, label: place.label, [Symbol.asyncDispose]: () => close(client) };
-  try {
-    if (existing) await answerOf(opened, checkExists(client, place), new AbortController().signal);
-    return opened;
-  } catch (error) {
-    await close(client);
-    throw error;
-  }
-}
-
-function examination([url]: StoreUrls): Examination {
-  const place = readZookeeperUrl(url);
-  return {
-    permissions: place.addresses.map(networkPermission),
-    async open() {
-      const { client, store } = await connect(place);
-      return zookeeperPatient(client, { ...place, store, close: () => close(client) });
-    },
-  };
-}
-
-async function connect(place: ZookeeperPlace): Promise<{ client: OpenedClient; store: ZookeeperStore }> {
+async function connect([place]: Places<ZookeeperPlace>): Promise<ConnectedStore> {
   const loaded = await loadClientLibrary<ZookeeperModule & { readonly default?: ZookeeperModule }>(
     { of: "ZooKeeper", name: "node-zookeeper-client", version: "^1.1" },
   );
@@ -87,7 +58,15 @@ async function connect(place: ZookeeperPlace): Promise<{ client: OpenedClient; s
   const client = createClient(addresses.map(hostAndPort).join() + chroot, { spinDelay: SPIN_MS });
   if (user !== undefined) client.addAuthInfo("digest", client.getSessionId().constructor.from(user));
   client.connect();
-  return { client, store: zookeeper(client, { path }) };
+  const store = zookeeper(client, { path });
+  return {
+    store,
+    ready: async (existing) => {
+      if (existing) await checkExists(client, place);
+    },
+    patient: () => zookeeperPatient(client, { ...place, store, close: () => close(client) }),
+    close: () => close(client),
+  };
 }
 
 /**
@@ -111,26 +90,13 @@ async function checkExists(client: OpenedClient, { path, label }: ZookeeperPlace
   throw new UsageError(`there is no node ${shown(path)} in ${shown(label)}: ${made}`);
 }
 
-/**
- * Reads a URL such as `zookeeper://user:password@host:2181,host:2181/chroot?path=/locks`.
- *
- * @throws {UsageError} which says what is wrong, without the password
- */
+/** Reads a URL such as `zookeeper://user:password@host:2181,host:2181/chroot?path=/locks`. */
 export function readZookeeperUrl(url: URL): ZookeeperPlace {
-  const label = labelOf(url);
-  const fail = (what: string) => new UsageError(`${shown(label)} ${what}`);
-  checkParameters(url, ["path"], fail);
-  const addresses = hostsOf(url).map((host) => addressOf(host, PORT, fail));
-  if (addresses.length === 0) throw fail("must name a server: zookeeper://127.0.0.1:2181");
+  const { label, addresses, username, password = "", path: nodes, parameters, fail } = partsOf(url, FORM);
   // The client takes all behind the first colon for the port.
   if (addresses.some(({ host }) => host.includes(":"))) throw fail("has an IPv6 address: the client needs a host name");
-  const path = url.searchParams.get("path") ?? PATH;
+  const { path = PATH } = parameters;
   if (!/^(\/[^/]+)+$/.test(path)) throw fail(`has the path ${shown(path)}: write one such as ${PATH}`);
-  return {
-    addresses,
-    chroot: decoded(url.pathname, fail).replace(/\/+$/, ""),
-    path,
-    user: url.username === "" ? undefined : `${decoded(url.username, fail)}:${decoded(url.password, fail)}`,
-    label,
-  };
+  const user = username === undefined ? undefined : `${username}:${password}`;
+  return { addresses, chroot: nodes.map((node) => `/${node}`).join(""), path, user, label };
 }

@@ -64,6 +64,8 @@ const STORES = [
   "postgres:///shop",
   "postgres://u:secret@h:0/shop",
   "postgres://h/shop?listen=no",
+  "postgres://a,b/shop",
+  "postgres://h/shop#a",
   "mysql://a%40b:secret%2Fw@db.example:3307/my%20shop?table=l%60s",
   "mariadb://[::1]/shop",
   "mysql:///shop",
@@ -106,6 +108,7 @@ const STORES = [
   "redis//u:secret@h",
   "redis://a rediss://b",
   "redis://a sqlite:b",
+  "sqlite:a redis://b",
   "sqlite:a sqlite:b",
 ];
 
