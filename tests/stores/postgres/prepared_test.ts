@@ -208,7 +208,7 @@ for (const library of LIBRARIES) {
     assertEquals(await scans(client, schema), grown);
   });
 
-  test(`PostgresBackend.list() over ${library} reads a page by the index, not the whole table`, async () => {
+  test(`PostgresBackend.list() over ${library} reads a page by the index`, async () => {
     await using connected = sending(library);
     const { client } = connected;
     const schema = await newSchema(client);
