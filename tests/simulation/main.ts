@@ -9,7 +9,7 @@ import { countedEngine } from "./cas/engine.ts";
 import { CHOSEN } from "./cas/seeds.ts";
 import { simulate as simulateCas } from "./cas/simulate.ts";
 import { Transitions as CasTransitions } from "./cas/transitions.ts";
-import { type Options, parseOptions, usage, type WorldName } from "./options.ts";
+import { type Options, PROGRAM, type WorldName } from "./options.ts";
 import { countedRedlock } from "./redlock.ts";
 import { simulate } from "./simulate.ts";
 import type { Branches, Untaken } from "./branches.ts";
@@ -48,7 +48,7 @@ interface Runs {
 }
 
 async function main(args: string[]): Promise<number> {
-  const options = readOptions(() => parseOptions(args), () => usage());
+  const options = readOptions(PROGRAM, args);
   if (typeof options === "number") return options;
   return await runAll(options, options.explore ? await exploring(options.world) : runsOf(options.world));
 }

@@ -1,9 +1,10 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { parse } from "../support/command_line.ts";
 import { DenoProcess } from "../support/deno_process.ts";
 import { Branches } from "./branches.ts";
 import { untested } from "./main.ts";
-import { parseOptions } from "./options.ts";
+import { PROGRAM } from "./options.ts";
 import { countedRedlock } from "./redlock.ts";
 import { simulate } from "./simulate.ts";
 import { seedsOf } from "../support/seeds.ts";
@@ -49,27 +50,9 @@ Deno.test("untested() misses locks, and with many seeds transitions", () => {
   assertEquals(untested(2_000, 1, ["a", "b"]), ["Never taken, and so not tested: a; b"]);
 });
 
-Deno.test("parseOptions() refuses what is no number of seeds", () => {
-  const flags = { help: false, keepGoing: false, verbose: false, coverage: false, explore: false, chosen: false };
-  const none = { ...flags, world: "redlock" } as const;
-  assertEquals(parseOptions(["--seeds", "7", "--from", "0"]), { ...none, seeds: 7, from: 0 });
-  assertEquals(parseOptions(["--world", "cas"]).world, "cas");
-  assertEquals(parseOptions(["--explore"]).explore, true);
-  const wrong = [["--chosen"], ["--seeds", "0"], ["--seeds", "many"], ["--from", "-1"], ["--from="], ["--sedes", "3"], [
-    "3",
-  ], [
-    "--world",
-    "x",
-  ]];
-  for (const args of wrong) {
-    let refused = false;
-    try {
-      parseOptions(args);
-    } catch {
-      refused = true;
-    }
-    assert(refused, args.join(" "));
-  }
+Deno.test("deno task sim has chosen seeds of one world alone", () => {
+  assertEquals(parse(PROGRAM, ["--world", "cas", "--chosen"])?.chosen, true);
+  assertThrows(() => parse(PROGRAM, ["--chosen"]), Error, "--chosen is for --world cas: got --world redlock");
 });
 
 async function logOf(seed: number): Promise<string[]> {

@@ -2,7 +2,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Branches } from "../../simulation/branches.ts";
 import { freshSeed } from "./fresh_seed.ts";
-import { parseOptions } from "./options.ts";
 import { play, type PlayOptions } from "./play.ts";
 import { type HandoffName, HANDOFFS } from "./scenario.ts";
 import { countedMechanism } from "./stores.ts";
@@ -73,19 +72,6 @@ Deno.test("Branches counts what hands locks on, and leaves that as it is", async
   }
   const { length } = branches.missing;
   assert(branches.reached > 100 && length > 0 && length < before, `${branches}`);
-});
-
-Deno.test("parseOptions() refuses what is no number of seeds, and no way to hand on", () => {
-  assertEquals(parseOptions(["--seeds", "7", "--handoff", "keep"]).handoff, "keep");
-  for (const args of [["--seeds", "0"], ["--from", "-1"], ["--handoff", "all"], ["--theme", "dull"], ["3"]]) {
-    let refused = false;
-    try {
-      parseOptions(args);
-    } catch {
-      refused = true;
-    }
-    assert(refused, args.join(" "));
-  }
 });
 
 /** Plays a seed, and returns how many locks were granted. Throws, with the end of the log, if a rule is broken. */

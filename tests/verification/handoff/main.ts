@@ -5,7 +5,7 @@
  * @module
  */
 import { INTERRUPTED, readOptions } from "../../support/command_line.ts";
-import { type Options, parseOptions, usage } from "./options.ts";
+import { type Options, PROGRAM } from "./options.ts";
 import { play } from "./play.ts";
 import type { Branches } from "../../simulation/branches.ts";
 import { countedMechanism, type Mechanism } from "./stores.ts";
@@ -21,7 +21,7 @@ const ENOUGH = 2_000;
 const EXAMPLES = 8;
 
 async function main(args: string[]): Promise<number> {
-  const options = readOptions(() => parseOptions(args), () => usage());
+  const options = readOptions(PROGRAM, args);
   if (typeof options === "number") return options;
   return await run(options);
 }
