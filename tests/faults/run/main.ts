@@ -8,7 +8,7 @@ import { INTERRUPTED, readOptions } from "../../support/command_line.ts";
 import { Interruption, premature, reason } from "../../support/interruption.ts";
 import { requirements } from "../../tools/requirements.ts";
 import { pause } from "./fault.ts";
-import { type Options, parseOptions, usage } from "./options.ts";
+import { type Options, PROGRAM } from "./options.ts";
 import { line, report } from "./report.ts";
 import { run } from "./run.ts";
 
@@ -22,7 +22,7 @@ const NO_LIMIT = 2 ** 31 - 1;
 const REPORT_EVERY_MS = 10_000;
 
 async function main(args: string[]): Promise<number> {
-  const options = readOptions(() => parseOptions(args), () => usage());
+  const options = readOptions(PROGRAM, args);
   if (typeof options === "number") return options;
   const ended = premature();
   try {

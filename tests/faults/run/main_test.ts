@@ -71,7 +71,7 @@ Deno.test("main.ts says what is wrong with its command line, and what there is",
   await using help = new Command("--help");
   const [first, second, third] = await Promise.all([wrong.end(), unknown.end(), help.end()]);
   assertEquals([first.code, second.code, third.code], [2, 1, 0]);
-  assert(first.errors.includes('Unknown deployment "quorum"'), first.errors);
+  assert(first.errors.includes('got "quorum"'), first.errors);
   assert(second.errors.includes('got "rain", there are ') && second.errors.includes("FLUSHALL"), second.errors);
   assert(third.output.includes("--deployment D"), third.output);
   assertEquals([...Deno.readDirSync(unknown.directory)], [], "nothing is left");

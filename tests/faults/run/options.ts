@@ -1,6 +1,5 @@
-import { parseArgs } from "node:util";
-import { oneOf, wholeNumber } from "../../support/command_line.ts";
-import { type HandoffName, HANDOFFS } from "../../verification/handoff/scenario.ts";
+import { choice, flag, list, option, type OptionsOf, program, whole } from "../../support/command_line.ts";
+import { HANDOFFS } from "../../verification/handoff/scenario.ts";
 
 /** The deployments of Redis. */
 const REDIS = ["single", "sentinel", "cluster", "redlock"] as const;
@@ -28,69 +27,66 @@ export const CLIENTS = [
 /** A library of clients of Redis. */
 export type ClientName = typeof CLIENTS[number];
 
-/** What the command line asks for. */
-export interface Options {
-  readonly help: boolean;
-  readonly minutes: number;
-  readonly seed: number;
-  readonly deployment: DeploymentKind;
-  /** What the processes reach it with, where it is Redis. */
-  readonly client: ClientName;
-  readonly workers: number;
-  /** How many store objects want one name at the same time, where the engine keeps the locks. */
-  readonly stores: number;
-  /** How each process hands locks on from one of its handles to the next. */
-  readonly handoff: HandoffName;
-  /** Whether what the locks protect checks fences. */
-  readonly fences: boolean;
-  /** The kinds of faults that may happen; all, when it is empty. */
-  readonly only: readonly string[];
-}
-
-/** Reads the command line; throws an `Error` that says what is wrong with it. */
-export function parseOptions(args: string[]): Options {
-  const { values } = parseArgs({
-    args,
-    allowPositionals: false,
-    options: {
-      help: { type: "boolean", default: false },
-      minutes: { type: "string", default: "1" },
-      seed: { type: "string", default: `${Date.now() % 2 ** 32}` },
-      deployment: { type: "string", default: "single" },
-      client: { type: "string" },
-      workers: { type: "string", default: "4" },
-      stores: { type: "string", default: "60" },
-      handoff: { type: "string", default: "default" },
-      "no-fences": { type: "boolean", default: false },
-      only: { type: "string", default: "" },
+/** `deno task faults`. */
+export const PROGRAM = program({
+  about: `Breaks a real deployment in all the ways that it can, while processes hold locks on it, and checks what they
+    saw.`,
+  usage: "deno task faults [options]",
+  options: {
+    deployment: choice<DeploymentKind, DeploymentKind>(
+      "D",
+      `${REDIS.join(", ")}: Redis; sqlite: a file; memcached: the engine of cas(); postgres: a table of PostgreSQL;
+      pgbouncer: the same, through a pooler; mysql: a table of MariaDB; etcd: three members; zookeeper: three servers`,
+      DEPLOYMENTS,
+      "single",
+    ),
+    client: choice(
+      "C",
+      `what the processes reach Redis with (default: ${CLIENTS[0]}): ${CLIENTS.slice(0, 5).join(", ")}; valkey-glide, on
+      single and redlock; upstash: HTTP, on single`,
+      CLIENTS,
+    ),
+    minutes: option("M", "how long faults happen", minutesOf, 1),
+    seed: {
+      ...whole("S", "", { least: 0, default: Date.now() % 2 ** 32 }),
+      help: `what determines the faults and what the processes do; the times of both are real ones (default: a new one,
+      which is printed)`,
     },
-  });
-  const minutes = Number(values.minutes);
-  if (values.minutes.trim() === "" || !(minutes > 0 && minutes <= 1_440)) {
-    throw new Error(`--minutes must be a number above 0, up to 1440: got "${values.minutes}"`);
-  }
-  const deployment = oneOf("deployment", values.deployment, DEPLOYMENTS);
-  return {
-    help: values.help,
-    minutes,
-    seed: wholeNumber("--seed", values.seed, 0),
-    deployment,
-    client: clientOf(values.client, deployment),
-    workers: wholeNumber("--workers", values.workers, 1, 64),
-    stores: wholeNumber("--stores", values.stores, 0, 1_000),
-    handoff: oneOf("handoff", values.handoff, HANDOFFS),
-    fences: !values["no-fences"],
-    only: values.only.split(",").map((kind) => kind.trim()).filter((kind) => kind !== ""),
-  };
-}
+    workers: whole("N", "how many processes hold locks", { least: 1, most: 64, default: 4 }),
+    stores: whole(
+      "N",
+      `how many store objects of all processes together want one name at the same time, now and then, where the engine
+      keeps the locks`,
+      { least: 0, most: 1_000, default: 60 },
+    ),
+    handoff: choice(
+      "H",
+      `how each process hands locks on: none (every handle asks for itself), default (what the store does by itself),
+      keep (cohort()), linger (cohort() with linger)`,
+      HANDOFFS,
+      "default",
+    ),
+    only: list("A,B", "these kinds of faults only, as the table names them; each of them must happen"),
+    noFences: flag("what the locks protect takes every write: counts the updates that fences save"),
+  },
+  notes:
+    `Exit status: 0 when nothing was violated, 1 when something was or a fault did not happen, 2 for a wrong command
+    line, 130 when interrupted.`,
+  check: ({ client, deployment }) => {
+    const there = clientsOf(deployment);
+    if (client === undefined || there.includes(client)) return;
+    const known = there.length === 0 ? "there is none, for it is not Redis" : `there are ${there.join(", ")}`;
+    throw new Error(`--client must be one that --deployment ${deployment} has: got "${client}", ${known}`);
+  },
+});
 
-/** Returns the client that is wanted; throws an `Error` if the deployment has none of that name. */
-function clientOf(name: string | undefined, deployment: DeploymentKind): ClientName {
-  const client = CLIENTS.find((each) => each === (name ?? CLIENTS[0]));
-  const there = clientsOf(deployment);
-  if (name === undefined || there.some((each) => each === client)) return client!;
-  const known = there.length === 0 ? "there is none, for it is not Redis" : `there are ${there.join(", ")}`;
-  throw new Error(`--client must be one that --deployment ${deployment} has: got "${name}", ${known}`);
+/** What the command line asks for. */
+export type Options = OptionsOf<typeof PROGRAM>;
+
+function minutesOf(text: string, option: string): number {
+  const minutes = Number(text);
+  if (text.trim() !== "" && minutes > 0 && minutes <= 1_440) return minutes;
+  throw new Error(`${option} must be a number above 0, up to 1440: got "${text}"`);
 }
 
 /** Returns the clients that a deployment can be reached with. */
@@ -101,31 +97,4 @@ function clientsOf(deployment: DeploymentKind): readonly ClientName[] {
     // HTTP knows one database, and of three the run would ask more than its front can answer.
     return name !== "upstash" || deployment === "single";
   });
-}
-
-/** Returns what `--help` prints. */
-export function usage(): string {
-  return `Breaks a real deployment in all the ways that it can, while processes hold locks on it, and checks what they saw.
-
-Usage: deno task faults [options]
-
-  --deployment D   ${REDIS.join(", ")}: Redis; sqlite: a file; memcached: the engine of cas();
-                   postgres: a table of PostgreSQL; pgbouncer: the same, through a pooler; mysql: a table of MariaDB;
-                   etcd: three members; zookeeper: three servers (default: single)
-  --client C       what the processes reach Redis with (default: ${CLIENTS[0]}): ${CLIENTS.slice(0, 3).join(", ")},
-                   ${CLIENTS.slice(3, 5).join(", ")}; valkey-glide, on single and redlock; upstash: HTTP, on single
-  --minutes M      how long faults happen (default: 1)
-  --seed S         what determines the faults and what the processes do; the times of both are real ones
-                   (default: a new one, which is printed)
-  --workers N      how many processes hold locks (default: 4)
-  --stores N       how many store objects of all processes together want one name at the same time, now and then, where
-                   the engine keeps the locks (default: 60)
-  --handoff H      how each process hands locks on (default: default): none (every handle asks for itself), default
-                   (what the store does by itself), keep (cohort()), linger (cohort() with linger)
-  --only A,B       these kinds of faults only, as the table names them; each of them must happen
-  --no-fences      what the locks protect takes every write: counts the updates that fences save
-  --help           this text
-
-Exit status: 0 when nothing was violated, 1 when something was or a fault did not happen, 2 for a wrong command
-line, 130 when interrupted.`;
 }

@@ -12,7 +12,7 @@ import { storesOf } from "./work.ts";
 
 /** All that is known at the end of a run. */
 export interface Findings {
-  readonly options: Omit<Options, "help">;
+  readonly options: Options;
   readonly ledger: Ledger;
   readonly schedule: FaultSchedule;
   readonly history: History;
@@ -29,7 +29,7 @@ export interface Findings {
 
 /** What a run comes to. */
 export interface Outcome {
-  readonly options: Omit<Options, "help">;
+  readonly options: Options;
   /** What was counted, in the order in which it is shown. */
   readonly counts: ReadonlyMap<string, number>;
   /** How often each kind of fault happened, the most frequent first. */
@@ -99,7 +99,7 @@ function countsOf({ options, ledger, schedule, history, verdict, left }: Finding
     ["stale writes attempted", refused + stale],
     ["stale writes refused", refused],
     ["updates", writes.length - refused],
-    [options.fences ? "updates lost" : "updates lost without the fence check", lost(writes)],
+    [options.noFences ? "updates lost without the fence check" : "updates lost", lost(writes)],
     ["holders after the end of their lease", ledger.overdue.length],
     ["looks at what is left", ledger.remains.length],
     ["waiters lost", ledger.lost.length],
@@ -117,7 +117,7 @@ function countsOf({ options, ledger, schedule, history, verdict, left }: Finding
 /** Returns what must not happen and has happened: first what has a time, in order. */
 function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
   const { options, ledger, schedule, history, verdict, left, traits, lease, began } = findings;
-  const broken = verdict.violations.filter(({ rule }) => options.fences || !FENCED.includes(rule));
+  const broken = verdict.violations.filter(({ rule }) => !options.noFences || !FENCED.includes(rule));
   const evictions = schedule.happenings.filter(({ what }) => TEARING.includes(what));
   const kills = schedule.happenings.filter(({ what }) => what === KILL);
   const unmade = options.only.filter((kind) => schedule.happenings.every(({ what }) => what !== kind));

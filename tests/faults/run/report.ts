@@ -1,4 +1,3 @@
-import { CLIENTS } from "./options.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Progress } from "./run.ts";
 
@@ -7,11 +6,11 @@ const SHOWN = 20;
 
 /** Returns the report of a run: a table, and what was violated. */
 export function report({ options, counts, faults, longestWait, sound, quiet, violations }: Outcome): string {
-  const { deployment, client, minutes, seed, workers, stores, handoff, fences } = options;
+  const { deployment, client, minutes, seed, workers, stores, handoff, noFences } = options;
   const flags = `${workers === 4 ? "" : ` --workers ${workers}`}${stores === 60 ? "" : ` --stores ${stores}`}${
     handoff === "default" ? "" : ` --handoff ${handoff}`
-  }${fences ? "" : " --no-fences"}${options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`}`;
-  const over = client === CLIENTS[0] ? "" : ` --client ${client}`;
+  }${noFences ? " --no-fences" : ""}${options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`}`;
+  const over = client === undefined ? "" : ` --client ${client}`;
   const command = `deno task faults --deployment ${deployment}${over} --minutes ${minutes} --seed ${seed}${flags}`;
   const rows = [...counts].flatMap(([what, count]): [string, string][] => {
     const row: [string, string] = [what, count.toLocaleString("en")];

@@ -7,7 +7,7 @@ import { clientFaults } from "./client_faults.ts";
 import { Crew } from "./crew.ts";
 import { type Fault, pause } from "./fault.ts";
 import { networkFaults } from "./network_faults.ts";
-import type { ClientName, DeploymentKind, Options } from "./options.ts";
+import { type ClientName, CLIENTS, type DeploymentKind, type Options } from "./options.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";
 import type { Deployment, Left } from "./deployment.ts";
@@ -96,14 +96,15 @@ export interface Least {
  * have written down. All that is started is stopped with the stack, which may happen at any time.
  */
 export async function run(
-  options: Omit<Options, "help">,
+  options: Options,
   stack: AsyncDisposableStack,
   report: (progress: Progress) => void,
   least: Least = { grants: 0, faults: 0 },
 ): Promise<Outcome> {
+  const { client = CLIENTS[0] } = options;
   const random = new Random(options.seed);
   const deployment = await started(
-    () => DEPLOYMENT_OF[options.deployment](LOCKS, options.client),
+    () => DEPLOYMENT_OF[options.deployment](LOCKS, client),
     stack,
   );
   const server = await started(() => RedisServer.start(), stack);
@@ -118,9 +119,9 @@ export async function run(
   const work = (seed: number, place: number): Work => ({
     target: ways[place]!.target,
     direct: deployment.target(deployment.ports),
-    client: options.client,
+    client,
     register: server.port,
-    fences: options.fences,
+    fences: !options.noFences,
     seed,
     locks: LOCKS,
     ...own(place),

@@ -20,11 +20,11 @@ interface ShortRunOptions {
 /** Makes a short run, which fails when anything was violated. */
 export async function shortRun(
   deployment: DeploymentKind,
-  { handoff = "default", client = "ioredis" }: ShortRunOptions = {},
+  { handoff = "default", client }: ShortRunOptions = {},
 ): Promise<Outcome> {
   const seed = Date.now() % 2 ** 32;
   await using stack = new AsyncDisposableStack();
-  const rest = { client, seed, workers: 3, stores: STORES, handoff, fences: true, only: [] };
+  const rest = { client, seed, workers: 3, stores: STORES, handoff, noFences: false, only: [] };
   const options = { deployment, minutes: MINUTES, ...rest };
   // However slow the machine is.
   const outcome = await run(options, stack, () => {}, { grants: 10, faults: 3 });
