@@ -22,7 +22,7 @@ import { Load, LoadedError } from "./load.ts";
 import { local } from "./local.ts";
 import { lone } from "./lone.ts";
 import { describe, headline, type Machine } from "./machine.ts";
-import { type Options, parseOptions, usage } from "./options.ts";
+import { type Options, programOf } from "./options.ts";
 import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
 import { onMemcached } from "./memcached.ts";
@@ -75,7 +75,7 @@ const QUICK = 1 / 7;
 const LOADED = 3;
 
 async function main(args: string[]): Promise<number> {
-  const options = readOptions(() => parseOptions(args, Object.keys(ROWS)), () => usage(Object.keys(ROWS)));
+  const options = readOptions(programOf(Object.keys(ROWS)), args);
   if (typeof options === "number") return options;
   const ended = premature();
   try {
@@ -98,7 +98,10 @@ async function run(options: Options, ended: AbortSignal): Promise<number> {
   progress.end();
   const { loaded } = load;
   console.log(`${headline(machine)}\n\n${table(figures, loaded)}`);
-  await Deno.writeTextFile(options.json, json(figures, { ...machine, quick: options.quick }, loaded));
+  await Deno.writeTextFile(
+    options.json ?? new URL("results.json", import.meta.url),
+    json(figures, { ...machine, quick: options.quick }, loaded),
+  );
   if (loaded) {
     console.error("The machine was loaded: these figures are worthless, and nothing is judged.");
     return LOADED;
@@ -121,7 +124,7 @@ async function measure(
   const server = await starting;
   const machine = await describe(server.connect());
   const figures: Figure[] = [];
-  for (const name of options.rows) {
+  for (const name of options.only) {
     progress.begin(name);
     const show = (text: string) => progress.show(text);
     const scale = options.quick ? QUICK : 1;

@@ -9,7 +9,7 @@ import { requirements } from "../tools/requirements.ts";
 import { type Build, build } from "./build.ts";
 import { Host } from "./host.ts";
 import { install } from "./install.ts";
-import { type Options, parseOptions, usage } from "./options.ts";
+import { type Options, programOf } from "./options.ts";
 import { Progress } from "./progress.ts";
 import { failures, type Row, summary, table } from "./report.ts";
 import { run } from "./run.ts";
@@ -21,7 +21,7 @@ const TYPES = "types";
 const NAMES = [...Object.keys(RUNTIMES), TYPES];
 
 async function main(args: string[]): Promise<number> {
-  const options = readOptions(() => parseOptions(args, NAMES), () => usage(NAMES));
+  const options = readOptions(programOf(NAMES), args);
   if (typeof options === "number") return options;
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort(new Error("interrupted"));

@@ -1,6 +1,7 @@
 // Deno only: it tests a tool for Deno.
 import { assertEquals } from "@std/assert";
-import { parseOptions } from "./options.ts";
+import { parse } from "../support/command_line.ts";
+import { programOf } from "./options.ts";
 import { failures, summary } from "./report.ts";
 import { type Outcome, unheard } from "./run.ts";
 
@@ -30,7 +31,8 @@ Deno.test("unheard() misses tests and results", () => {
   assertEquals(unheard(5, 4), ["only 4 of 5 tests have a result"]);
 });
 
-Deno.test("parseOptions() takes --once and names of runtimes", () => {
-  assertEquals(parseOptions([], ["bun", "node24"]), { help: false, once: false, names: ["bun", "node24"] });
-  assertEquals(parseOptions(["--once", "bun"], ["bun", "node24"]), { help: false, once: true, names: ["bun"] });
+Deno.test("deno task test:runtimes takes --once and names of runtimes", () => {
+  const program = programOf(["bun", "node24"]);
+  assertEquals(parse(program, []), { once: false, names: ["bun", "node24"] });
+  assertEquals(parse(program, ["--once", "bun"]), { once: true, names: ["bun"] });
 });

@@ -13,7 +13,7 @@ import { behaviours } from "./behaviours/behaviours.ts";
 import type { PeerBench, PeerRow } from "./bench.ts";
 import { peer, PEERS, titles } from "./catalogue.ts";
 import { denoArguments, UNSAFE_PROTO } from "./deno_arguments.ts";
-import { type Options, parseOptions, usage } from "./options.ts";
+import { type Options, programOf } from "./options.ts";
 import type { Outcome } from "./outcome.ts";
 import { pictures } from "./pictures.ts";
 import { cold } from "./rows/cold.ts";
@@ -54,7 +54,7 @@ interface Report {
 async function main(args: string[]): Promise<number> {
   const rows = [...Object.keys(ROWS), BEHAVIOURS];
   const peers = PEERS.map(({ id }) => id).filter((id) => !peer(id).bare);
-  const options = readOptions(() => parseOptions(args, rows, peers), () => usage(rows, peers));
+  const options = readOptions(programOf(rows, peers), args);
   if (typeof options === "number") return options;
   const ended = premature();
   try {
@@ -78,7 +78,10 @@ async function run(options: Options, ended: AbortSignal): Promise<void> {
 }
 
 /** Writes the report, and returns its text. */
-async function write({ machine, outcomes, behaviours }: Report, { output, quick }: Options): Promise<string> {
+async function write(
+  { machine, outcomes, behaviours }: Report,
+  { output = new URL("results", import.meta.url).pathname, quick }: Options,
+): Promise<string> {
   const parts = [summary(outcomes), ...outcomes.map(table), behaviours].filter((part) => part !== undefined);
   const text = `${machine.date.slice(0, 10)}: ${headline(machine)}\n\n${parts.join("\n\n")}\n`;
   await Deno.writeTextFile(`${output}.md`, text);
@@ -96,7 +99,7 @@ async function measure(options: Options, progress: Progress, stack: AsyncDisposa
   let broker: Promise<number> | undefined;
   let postgres: Promise<PostgresServer> | undefined;
   const bench: PeerBench = {
-    ...{ server, stack, peers: options.peers, quick: options.quick, titles: await titles() },
+    ...{ server, stack, peers: options.peer, quick: options.quick, titles: await titles() },
     broker: () => broker ??= startBroker(stack),
     postgres: () => postgres ??= startPostgres(stack),
     progress: (text) => progress.show(text),
@@ -104,7 +107,7 @@ async function measure(options: Options, progress: Progress, stack: AsyncDisposa
   const outcomes: Outcome[] = [];
   let table: string | undefined;
   let text = "";
-  for (const name of options.rows) {
+  for (const name of options.only) {
     progress.begin(name);
     if (name === BEHAVIOURS) table = await behaviours(bench);
     else outcomes.push(...await ROWS[name]!(bench));
