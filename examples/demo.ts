@@ -11,7 +11,8 @@
  * @module
  */
 import { Crew } from "../tools/demo/crew.ts";
-import { HELP, type Options, parse } from "../tools/demo/options.ts";
+import { parse, usage } from "../tests/support/command_line.ts";
+import { type Options, PROGRAM } from "../tools/demo/options.ts";
 import { show } from "../tools/demo/show.ts";
 
 /** The signals that stop the demo, with the exit status that a shell would give. */
@@ -20,15 +21,16 @@ const STOPPED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 Deno.exit(await main());
 
 async function main(): Promise<number> {
-  let options: Options;
+  let options: Options | undefined;
   try {
-    options = parse(Deno.args);
+    // Users of npm put "--" before the arguments of a task.
+    options = parse(PROGRAM, Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args);
   } catch (error) {
     // Removes Node's advice on how to pass an argument that begins with a dash: it does not apply here.
     return fail(2, `${reason(error).replace(/\. To specify .*$/s, "")} (--help lists the options)`);
   }
-  if (options.help) {
-    console.log(HELP);
+  if (options === undefined) {
+    console.log(usage(PROGRAM));
     return 0;
   }
   if (Deno.build.os === "windows") return fail(1, "it kills and freezes processes with POSIX signals: run it in WSL");

@@ -166,8 +166,8 @@ Deno.test("examples/demo.ts explains itself and its mistakes", async () => {
     [2, "'foo'", ["foo"]],
     [2, "'localhost:6379'", ["localhost:6379"]],
     [2, "'redis://b'", ["redis://a", "redis://b"]],
-    [2, "'0'", ["--sections", "0"]],
-    [2, "'many'", ["--sections=many"]],
+    [2, 'got "0"', ["--sections", "0"]],
+    [2, 'got "many"', ["--sections=many"]],
     [1, "ECONNREFUSED", [`redis://127.0.0.1:${freePort()}`]],
     [1, "node:sqlite", [], ["--preload", withoutSqlite]],
   ];

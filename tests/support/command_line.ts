@@ -146,17 +146,15 @@ export function parse<T>({ options, check }: Program<T>, args: readonly string[]
  * Returns the options that the command line asks a program for. When they ask for help or are wrong, prints the help or
  * what is wrong, and returns the exit status.
  */
-export function readOptions<T>(program: Program<T>, args: readonly string[]): T | number;
-export function readOptions<T extends { readonly help: boolean }>(parse: () => T, usage: () => string): T | number;
-export function readOptions<T>(of: Program<T> | (() => T), also: readonly string[] | (() => string)): T | number {
+export function readOptions<T>(program: Program<T>, args: readonly string[]): T | number {
   try {
-    const options = typeof of === "function" ? of() : parse(of, also as readonly string[]);
-    if (options !== undefined && !(options as { help?: boolean }).help) return options;
+    const options = parse(program, args);
+    if (options !== undefined) return options;
   } catch (error) {
     console.error(`${reason(error)}\nSee --help.`);
     return MISUSED;
   }
-  console.log(typeof also === "function" ? also() : usage(of as Program<T>));
+  console.log(usage(program));
   return 0;
 }
 
@@ -184,26 +182,4 @@ function dashed(key: string): string {
 function folded(text: string, indent = 0): string {
   const lines = text.trim().replace(/\s+/g, " ").matchAll(new RegExp(`(.{1,${COLUMNS - indent}})(?: |$)`, "g"));
   return [...lines].map(([, line]) => line).join(`\n${" ".repeat(indent)}`);
-}
-
-/** Returns the whole number that an option was given; throws an `Error` that names the option and quotes the value. */
-export function wholeNumber(option: string, text: string, least: number, most = 2 ** 32 - 1): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isInteger(value) || value < least || value > most) {
-    throw new Error(`${option} must be a whole number from ${least} to ${most}: got "${text}"`);
-  }
-  return value;
-}
-
-/** Returns those of the names that are wanted, in the order of all; throws an `Error` if one is unknown. */
-export function chosen(what: string, wanted: readonly string[], all: readonly string[]): string[] {
-  for (const name of wanted) {
-    if (!all.includes(name)) throw new Error(`Unknown ${what} "${name}": there are ${all.join(", ")}`);
-  }
-  return all.filter((name) => wanted.includes(name));
-}
-
-/** Returns the name, one of those that there are; throws an `Error` when it is none of them. */
-export function oneOf<T extends string>(what: string, wanted: string, all: readonly T[]): T {
-  return chosen(what, [wanted], all)[0] as T;
 }

@@ -4,49 +4,33 @@
  * @module
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
-import { INTERRUPTED, readOptions, wholeNumber } from "../support/command_line.ts";
+import { flag, INTERRUPTED, type Option, program, readOptions, whole } from "../support/command_line.ts";
 
-const HELP = `Runs a command on a machine that is kept busy: its tests must pass there as well.
+/** What is run, and what it is given. */
+const COMMAND: Option<readonly string[]> = {
+  kind: "command",
+  value: "command",
+  help: "what is run, with its arguments",
+  read: (words) => {
+    if (words.length === 0) throw new Error("There is no command");
+    return words;
+  },
+};
 
-Usage: deno task busy [options] command [arguments...]
+/** `deno task busy`. */
+export const PROGRAM = program({
+  about: "Runs a command on a machine that is kept busy: its tests must pass there as well.",
+  usage: "deno task busy [options] command [arguments...]",
+  options: {
+    command: COMMAND,
+    loops: whole("N", "busy loops beside the command", { least: 0, most: 64, default: 8 }),
+    nice: whole("N", "how much the command steps back behind other work", { least: 0, most: 19, default: 0 }),
+    stop: flag("again and again stops one process of the command, drawn by lot, for 100 to 300 ms"),
+  },
+  notes: `For example: deno task busy --loops 4 deno task test
 
-  --loops N   busy loops beside the command (default: 8)
-  --nice N    how much the command steps back behind other work, 0 to 19 (default: 0)
-  --stop      again and again stops one process of the command, drawn by lot, for 100 to 300 ms
-  --help      this text
-
-For example: deno task busy --loops 4 deno task test
-The exit status is that of the command.`;
-
-interface Options {
-  readonly help: boolean;
-  readonly loops: number;
-  readonly nice: number;
-  readonly stop: boolean;
-  readonly command: readonly string[];
-}
-
-/** Reads the command line; throws an `Error` that says what is wrong with it. */
-export function parseOptions(args: string[]): Options {
-  // What follows the command's name belongs to the command.
-  const own = args.findIndex((arg, i) => !arg.startsWith("-") && !["--loops", "--nice"].includes(args[i - 1] ?? ""));
-  const end = own < 0 ? args.length : own;
-  const { values } = parseArgs({
-    args: args.slice(0, end),
-    options: {
-      help: { type: "boolean", short: "h", default: false },
-      loops: { type: "string", default: "8" },
-      nice: { type: "string", default: "0" },
-      stop: { type: "boolean", default: false },
-    },
-  });
-  const { help, stop } = values;
-  const command = args.slice(end);
-  if (!help && command.length === 0) throw new Error("There is no command");
-  const loops = wholeNumber("--loops", values.loops, 0, 64);
-  return { help, loops, nice: wholeNumber("--nice", values.nice, 0, 19), stop, command };
-}
+    The exit status is that of the command.`,
+});
 
 /** Returns the processes that descend from a process, the process itself first. */
 async function descendants(root: number): Promise<number[]> {
@@ -80,7 +64,7 @@ async function stopAtRandom(root: number, over: AbortSignal): Promise<number> {
 }
 
 async function main(args: string[]): Promise<number> {
-  const options = readOptions(() => parseOptions(args), () => HELP);
+  const options = readOptions(PROGRAM, args);
   if (typeof options === "number") return options;
   // A loop ends with this program, however that ends.
   const loop = ["-c", "while kill -0 $1 2>/dev/null; do :; done", "busy", `${Deno.pid}`];

@@ -11,7 +11,7 @@ import { Random } from "../../tests/simulation/random.ts";
 import { Campaign } from "./campaign.ts";
 import { mutantsIn } from "./changes.ts";
 import type { Mutant } from "./mutant.ts";
-import { type Options, parseOptions, usage } from "./options.ts";
+import { type Options, PROGRAM } from "./options.ts";
 import { tryPinned } from "./pinned_run.ts";
 import { type Excuse, idle, report } from "./report.ts";
 import { Results } from "./results.ts";
@@ -20,7 +20,7 @@ import { targetOf, TARGETS } from "./targets.ts";
 import { files, Workshop } from "./workshop.ts";
 
 async function main(args: string[]): Promise<number> {
-  const options = readOptions(() => parseOptions(args), () => usage());
+  const options = readOptions(PROGRAM, args);
   if (typeof options === "number") return options;
   const mutants = options.pinned ? [] : await chosen(options);
   if (!options.pinned && mutants.length === 0) {
@@ -45,10 +45,10 @@ async function main(args: string[]): Promise<number> {
 }
 
 /** The mutants that are asked for. */
-async function chosen({ files: parts, targets, sample, seed }: Options): Promise<Mutant[]> {
+async function chosen({ files: parts, target: targets, sample, seed }: Options): Promise<Mutant[]> {
   const wanted = (await files("src/", "packages/")).filter((path) => {
     const target = targetOf(path);
-    if (target === undefined || targets.length > 0 && !targets.includes(target.name)) return false;
+    if (target === undefined || !targets.includes(target.name)) return false;
     return parts.length === 0 || parts.some((part) => path.includes(part));
   });
   const mutants: Mutant[] = [];

@@ -1,10 +1,9 @@
 // Deno only: it tests a tool for Deno.
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { importArguments } from "../../tests/tools/offline/arguments.ts";
 import { withoutCoverage } from "../../tests/support/without_coverage.ts";
 import { Campaign } from "./campaign.ts";
 import { mutantsOf } from "./mutate.ts";
-import { parseOptions } from "./options.ts";
 import { idle, report } from "./report.ts";
 import type { Result } from "./results.ts";
 import type { Stage, Target } from "./targets.ts";
@@ -40,15 +39,6 @@ Deno.test("deno task mutants --list names the same sample of mutants for the sam
   assertEquals(one.text.trim().split("\n").length, 5);
   assertEquals(one, again);
   assert(one.text !== other.text, "another seed draws others");
-});
-
-Deno.test("parseOptions() takes several parts of paths", () => {
-  assertEquals(parseOptions(["--files", "lease,acquire", "--files", "sqlite"]).files, ["lease", "acquire", "sqlite"]);
-});
-
-Deno.test("parseOptions() takes several targets, and none that it does not know", () => {
-  assertEquals(parseOptions(["--target", "redis,redlock", "--target", "lease"]).targets, ["redis", "redlock", "lease"]);
-  assertThrows(() => parseOptions(["--target", "redi"]), Error, "redi");
 });
 
 Deno.test("deno task mutants --target names mutants of this target alone", async () => {
