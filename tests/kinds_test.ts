@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type AcquireOptions, LockConflictError, tryAcquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { redlock } from "@holdfast/lock/redlock";
 import { acquireFrom } from "../src/lock/acquisition.ts";
 import { checkAcquireOptions } from "../src/lock/options.ts";
 import type { Capability } from "../src/contract/store.ts";
@@ -25,18 +24,6 @@ Deno.test("acquire() refuses options that the store does not support, and sends 
     await assertRejects(() => tryAcquire(store, "a", options), TypeError, words);
     assertEquals([store.calls, clock.pending], [[], 0]);
   }
-});
-
-Deno.test("acquire() on a quorum shares locks, and refuses permits, owner and steal", async () => {
-  const store = redlock([memory(), memory(), memory()]);
-  for (const { permits, owner, steal } of Object.values(ASKED)) {
-    const options = { permits, owner, steal };
-    if (permits ?? owner ?? steal) await assertRejects(() => acquire(store, "a", options), TypeError, "not supported");
-  }
-  const locks = [await acquire(store, "a", { mode: "shared" }), await acquire(store, "a", { mode: "shared" })];
-  assertEquals(locks.map(({ mode, held }) => [mode, held]), [["shared", true], ["shared", true]]);
-  assertEquals(await tryAcquire(store, "a"), null);
-  for (const lock of locks) await lock.release();
 });
 
 Deno.test("acquire() attempts as the owner that it was given, with a new handle each time", async () => {

@@ -88,7 +88,7 @@ export const TARGETS: readonly Target[] = [
     source: /^src\/stores\/sqlite\/[\w/]+\.ts$/,
     stages: [
       { tests: /^tests\/stores\/sqlite\/[\w/]+_test\.ts$/, except: /(model|older_node|store|process\w*)_test\.ts$/ },
-      { tests: /^tests\/stores\/sqlite\/store_test\.ts$/ },
+      { tests: /^tests\/stores\/sqlite\/(store|model)_test\.ts$/ },
     ],
   },
   {

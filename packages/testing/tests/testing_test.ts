@@ -293,8 +293,8 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
   ["served in order, also when a holder has died", "a lease never ends", (right) => ({
     attempt: (claim, options) => right.attempt({ ...claim, lease: 1_000 * claim.lease }, options),
   })],
-  ["another number of permits is a conflict", "conflicts wait", conflictsWait],
-  ["another number of permits is a conflict", "a conflict says that it is granted", grantsWith("conflict")],
+  ["beside each kind of holder", "conflicts wait", conflictsWait],
+  ["beside each kind of holder", "a conflict says that it is granted", grantsWith("conflict")],
   ["granted with the same fence", "every hold has a fence of its own", (right) => {
     let fence = 0n;
     return withFences(right, () => ++fence);

@@ -1,6 +1,16 @@
-import { conflict, enqueueInOrder, permit, QUEUE, TRY } from "../claims.ts";
+import type { Capability, Claim } from "@holdfast/lock";
+import { conflict, enqueueInOrder, owned, permit, QUEUE, share, TRY } from "../claims.ts";
 import { busy, check, claimOf, granted, LONG_MS, SHORT_MS } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
+
+/** A kind of handle, the capability it needs, and what it finds beside a holder of each kind, in this order. */
+const KINDS: readonly (readonly [claim: (name: string) => Claim, needs: Capability, found: string])[] = [
+  [(name) => claimOf(name, LONG_MS), "permits", "busy     busy     conflict conflict busy"],
+  [(name) => share(name), "shared", "busy     granted  conflict conflict busy"],
+  [(name) => permit(name, 2), "permits", "conflict conflict granted  conflict conflict"],
+  [(name) => permit(name, 3), "permits", "conflict conflict conflict granted  conflict"],
+  [(name) => owned(name, "me"), "owner", "busy     busy     conflict conflict granted"],
+];
 
 /** The behaviours of a store that supports permits. */
 export const permits: Behaviours = {
@@ -31,19 +41,28 @@ export const permits: Behaviours = {
     await Promise.all([lock.release(), next.release()]);
   },
 
-  async "attempt() with another number of permits is a conflict, and leaves nothing"(fixture) {
+  async "attempt() beside each kind of holder is granted, busy or a conflict"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
-    const holder = permit("number", 3);
-    granted(await a.attempt(holder, TRY));
-    for (const claim of [permit("number", 2), claimOf("number", LONG_MS)]) {
-      const { present, own } = conflict(await b.attempt(claim, QUEUE));
-      check(present === 3 && !own, `it is held with 3 permits: ${present}`);
-      check(!await b.release(claim), "it does not wait");
+    const isSupported = (needs: Capability) => a.capabilities?.includes(needs);
+    for (const [asked, [make, needs, found]] of KINDS.entries()) {
+      for (const [place, expected] of found.split(/ +/).entries()) {
+        const [held, needed] = KINDS[place]!;
+        if (!isSupported(needs) || !isSupported(needed)) continue;
+        const name = `kind ${asked} beside ${place}`;
+        const [holder, claim] = [held(name), make(name)];
+        granted(await a.attempt(holder, TRY));
+        const attempt = await b.attempt(claim, QUEUE);
+        const outcome = attempt.granted ? "granted" : "conflict" in attempt ? "conflict" : "busy";
+        check(outcome === expected, `${name} is ${expected}: ${outcome}`);
+        const left = await b.release(claim);
+        if (outcome === "conflict") {
+          const { present, own } = conflict(attempt);
+          check(present === (holder.permits ?? holder.mode) && !own, `it says as what it is held: ${present}`);
+          check(!left, "it does not wait");
+        }
+        check(await a.renew(holder) === "renewed", "the holder has it still");
+        await a.release(holder);
+      }
     }
-    await a.release(holder);
-    const alone = claimOf("number", LONG_MS);
-    granted(await a.attempt(alone, TRY));
-    check(conflict(await b.attempt(permit("number", 3), TRY)).present === "exclusive", "now it has none");
-    await a.release(alone);
   },
 };
