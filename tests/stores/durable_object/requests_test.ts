@@ -1,10 +1,11 @@
 import { type Store, StoreError, tryAcquire } from "@holdfast/lock";
 import { durableObject, type LockNamespace, LockObject } from "@holdfast/lock/durable-object";
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { SystemClock } from "../../../src/time/clock.ts";
 import { DurableObjectStore } from "../../../src/stores/durable_object/store.ts";
 import { claimOf } from "../../support/claims.ts";
 import { MemoryStorage, ObjectHost } from "./host.ts";
+import { refused } from "../../support/refused.ts";
 
 const CLAIM = { name: "a", owner: "me", mode: "exclusive", lease: 1_000 };
 const CALL = { store: "s", number: 1 };
@@ -111,8 +112,7 @@ Deno.test("tryAcquire() on a class that is no LockObject says so at once", async
     idFromName: (name) => name,
     get: () => ({ fetch: () => Promise.resolve(new Response("Hello World!")) }),
   };
-  const error = await assertRejects(() => tryAcquire(durableObject(other), "a"), StoreError, "must be LockObject");
-  assert((error as StoreError).permanent);
+  await refused(() => tryAcquire(durableObject(other), "a"), "must be LockObject");
 });
 
 Deno.test("a document that is full refuses a waiter with a StoreError, as elsewhere", async () => {
@@ -131,8 +131,7 @@ Deno.test("what is no document of this version is refused, and left as it is", a
   const host = new ObjectHost();
   host.object("a").storage.values.set("lock:a", { document: new TextEncoder().encode('{"holdfast":2}'), calls: [] });
   const store = new DurableObjectStore(host, undefined, new SystemClock());
-  const error = await assertRejects(() => attempt(store), StoreError, "no document of this version");
-  assert((error as StoreError).permanent);
+  await refused(() => attempt(store), "no document of this version");
   assertEquals(host.object("a").storage.writes, 0);
 });
 

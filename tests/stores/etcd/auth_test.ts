@@ -8,6 +8,7 @@ import { until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { counting } from "./counting.ts";
 import { backendOf, ignore, WAITED } from "./place.ts";
+import { refused } from "../../support/refused.ts";
 
 const AUTHENTICATE = "/v3/auth/authenticate";
 
@@ -119,8 +120,7 @@ test("etcd() with a token of the caller uses that, and asks for no other", async
   await (await acquire(store, "a")).release();
   assertEquals(count(AUTHENTICATE), 0);
   await closed.expired();
-  const error = await assertRejects(() => tryAcquire(store, "b"), StoreError, "invalid auth token");
-  assert(error.permanent);
+  await refused(() => tryAcquire(store, "b"), "invalid auth token");
 });
 
 test("etcd() with a function asks it for a token when one has expired", async (closed) => {
@@ -152,15 +152,13 @@ test("acquire() rejects at once for a wrong password, and names the command to r
 });
 
 test("acquire() rejects at once without a user", async (closed) => {
-  const error = await assertRejects(() => acquire(closed.store({}), "a"), StoreError, "give username and password");
-  assert(error.permanent);
+  await refused(() => acquire(closed.store({}), "a"), "give username and password");
 });
 
 test("acquire() rejects at once without the role, and names the command with its range", async (closed) => {
   const poor = closed.store({ username: "poor", password: "secret" });
   const grant = "Run: etcdctl role grant-permission ROLE readwrite --prefix=true ";
-  const error = await assertRejects(() => acquire(poor, "a"), StoreError, `${grant}'holdfast/'`);
-  assert(error.permanent);
+  await refused(() => acquire(poor, "a"), `${grant}'holdfast/'`);
   const elsewhere = closed.store({ ...APP, prefix: "other/" });
   await assertRejects(() => acquire(elsewhere, "a"), StoreError, `${grant}'other/'`);
   assertEquals((await closed.store().query()).held, []);

@@ -15,6 +15,7 @@ import { until } from "../../support/until.ts";
 import { type ClientName, CLIENTS, ended, ignore, Place } from "./place.ts";
 import { cohort } from "@holdfast/lock/cohort";
 import { assertEndsAtOnce } from "../../handoff/objects.ts";
+import { refused } from "../../support/refused.ts";
 
 Place.serve();
 
@@ -86,8 +87,7 @@ for (const client of EVERY_CLIENT) {
     const waiting = acquire(store, "a", { owner: "b" });
     await until(async () => (await store.query()).pending.length === 1, "it waits");
     await Promise.all([ended(pool), assertRejects(() => waiting, StoreError, "The pool is closed")]);
-    const error = await assertRejects(() => tryAcquire(store, "b"), StoreError, "The pool is closed");
-    assert(error.permanent);
+    await refused(() => tryAcquire(store, "b"), "The pool is closed");
     assertEquals(store.closed, true);
     await until(() => !lock.held, "its lease has ended");
   });
@@ -387,12 +387,7 @@ test("acquire() rejects where autocommit is off, and holds nothing", async (plac
     for (const client of EVERY_CLIENT) {
       // This client turns it on by itself.
       const options = client === "mariadb" ? { initSql: "SET autocommit = 0" } : {};
-      const error = await assertRejects(
-        () => acquire(mysql(place.pool(client, options)), "a"),
-        StoreError,
-        "autocommit is off",
-      );
-      assert(error.permanent);
+      await refused(() => acquire(mysql(place.pool(client, options)), "a"), "autocommit is off");
     }
   } finally {
     await Place.server.query("SET GLOBAL autocommit = ON");
@@ -473,9 +468,7 @@ const OTHER_TABLES: Readonly<Record<string, readonly [create: string, says: stri
 for (const [kind, [create, says]] of Object.entries(OTHER_TABLES)) {
   test(`acquire() refuses a table ${kind}`, async (place) => {
     await place.query(create);
-    const error = await assertRejects(() => acquire(mysql(place.pool()), "a"), StoreError, says);
-    assert(error.permanent);
-    assert(error.message.includes("CREATE TABLE IF NOT EXISTS `holdfast_locks`"), error.message);
+    await refused(() => acquire(mysql(place.pool()), "a"), [says, "CREATE TABLE IF NOT EXISTS `holdfast_locks`"]);
   });
 }
 
@@ -488,8 +481,7 @@ async function user(place: Place, rights: string): Promise<object> {
 
 test("acquire() of a user who may not create the table names the statement to run", async (place) => {
   const store = mysql(place.pool("mysql2", await user(place, "SELECT, INSERT, UPDATE, DELETE")));
-  const error = await assertRejects(() => acquire(store, "a"), StoreError, "CREATE TABLE IF NOT EXISTS");
-  assert(error.permanent && /CREATE command denied/.test(error.message), error.message);
+  await refused(() => acquire(store, "a"), ["CREATE TABLE IF NOT EXISTS", "CREATE command denied"]);
   await acquire(mysql(place.pool()), "b").then((lock) => lock.release());
   await acquire(store, "a").then((lock) => lock.release());
 });
@@ -497,8 +489,7 @@ test("acquire() of a user who may not create the table names the statement to ru
 test("acquire() of a user who may not write names the rights", async (place) => {
   await acquire(mysql(place.pool()), "b").then((lock) => lock.release());
   const store = mysql(place.pool("mariadb", await user(place, "SELECT")));
-  const error = await assertRejects(() => acquire(store, "a"), StoreError, "GRANT SELECT, INSERT, UPDATE, DELETE ON");
-  assert(error.permanent && /INSERT command denied/.test(error.message), error.message);
+  await refused(() => acquire(store, "a"), ["GRANT SELECT, INSERT, UPDATE, DELETE ON", "INSERT command denied"]);
   assertEquals(await place.used(), []);
 });
 
@@ -506,16 +497,14 @@ test("acquire() rejects at once for a wrong password and for no such database", 
   for (const client of EVERY_CLIENT) {
     for (const wrong of [{ user: "nobody", password: "x" }, { database: "nowhere" }]) {
       const options = { ...wrong, acquireTimeout: 1_000 };
-      const error = await assertRejects(() => acquire(mysql(place.pool(client, options)), "a"), StoreError);
-      assert(error.permanent, `${client} ${Object.keys(wrong)}: ${error.message}`);
+      await refused(() => acquire(mysql(place.pool(client, options)), "a"));
     }
   }
 });
 
 test("acquire() rejects where no database is chosen", async (place) => {
   const pool = place.pool("mysql2", { database: undefined });
-  const error = await assertRejects(() => acquire(mysql(pool), "a"), StoreError, "No database selected");
-  assert(error.permanent);
+  await refused(() => acquire(mysql(pool), "a"), "No database selected");
 });
 
 test("tryAcquire() on a server that only reads says so, and holds nothing", async (place) => {
@@ -524,8 +513,7 @@ test("tryAcquire() on a server that only reads says so, and holds nothing", asyn
   const store = mysql(place.pool("mysql2", await user(place, "ALL")));
   await Place.server.query("SET GLOBAL read_only = ON");
   try {
-    const error = await assertRejects(() => tryAcquire(store, "a"), StoreError, "The server only reads");
-    assertEquals(error.permanent, false);
+    await refused(() => tryAcquire(store, "a"), "The server only reads", false);
   } finally {
     await Place.server.query("SET GLOBAL read_only = OFF");
   }
@@ -551,8 +539,7 @@ test("acquire() of many stores at once makes the table once", async (place) => {
 test("acquire() says what it has found that is no document", async (place) => {
   const backend = place.backend();
   await backend.write("a", "a text", undefined, {});
-  const error = await assertRejects(() => acquire(mysql(place.pool()), "a"), StoreError, "is no document");
-  assert(error.permanent);
+  await refused(() => acquire(mysql(place.pool()), "a"), "is no document");
 });
 
 test("write() over mysql2 takes no row of another result for its reply", async (place) => {

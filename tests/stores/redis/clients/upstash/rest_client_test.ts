@@ -9,6 +9,7 @@ import { freePort, RedisServer } from "../../../../support/redis_server.ts";
 import { RestFront } from "../../../../support/rest_front.ts";
 import { serverStore } from "../../../../support/server_store.ts";
 import { until } from "../../../../support/until.ts";
+import { refused } from "../../../../support/refused.ts";
 
 const TRY = { enqueue: false };
 
@@ -102,12 +103,10 @@ test("acquire() over upstash() rejects at once what does not speak the protocol"
   ];
   for (const [body, status] of answers) {
     front.answering = () => new Response(body, { status });
-    const error = await assertRejects(
+    await refused(
       () => acquire(upstash(front.options), "a"),
-      StoreError,
       `does not answer as the REST API of Upstash does: ${status} "${body}"`,
     );
-    assert(error.permanent, `${error}`);
   }
   assertEquals(await server.leftovers(), []);
 });
@@ -138,8 +137,7 @@ Deno.test("upstash() reads an event stream whose lines end with CR LF", async ()
 
 test("acquire() over upstash() rejects a URL that has no database", async (front, server) => {
   const client = upstash({ ...front.options, url: `${front.url}/database` });
-  const error = await assertRejects(() => acquire(client, "a"), StoreError, "UPSTASH_REDIS_REST_URL of the database?");
-  assert(error.permanent, `${error}`);
+  await refused(() => acquire(client, "a"), "UPSTASH_REDIS_REST_URL of the database?");
   assertEquals(await server.leftovers(), []);
 });
 
@@ -205,8 +203,7 @@ Deno.test({
   permissions: { net: false },
   fn: async () => {
     const client = upstash({ url: "http://127.0.0.1:9999", token: "t" });
-    const error = await assertRejects(() => acquire(client, "a"), StoreError, "net access");
-    assert(error.permanent, `${error}`);
+    await refused(() => acquire(client, "a"), "net access");
   },
 });
 
