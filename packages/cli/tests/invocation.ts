@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../src/arguments/command_line.ts";
 import type { Invocation, OptionSpec } from "../src/command.ts";
 import type { OpenedStore } from "../src/schemes/scheme.ts";
 
@@ -18,16 +18,8 @@ export function invocation(
   specs: Readonly<Record<string, OptionSpec>>,
   { store, err, json = false, attended = false, signal = new AbortController().signal }: Place,
 ): Invocation {
-  const dashes = words.indexOf("--");
-  const end = dashes < 0 ? words.length : dashes;
-  const options = Object.fromEntries(Object.entries(specs).map(([name, { type }]) => [name, { type, multiple: true }]));
-  const { values, positionals } = parseArgs({ args: words.slice(0, end), options, allowPositionals: true });
-  const lists = Object.fromEntries(Object.entries(values).map(([name, all = []]) => [name, [all].flat()]));
   return {
-    options: Object.fromEntries(Object.entries(lists).map(([name, all]) => [name, all.at(-1)])),
-    lists: Object.fromEntries(Object.entries(lists).map(([name, all]) => [name, all.map(String)])),
-    args: positionals,
-    rest: words.slice(end + 1),
+    ...readCommandLine(words, specs),
     terminal: { json, colours: false, attended, out: console.log, err },
     env: Deno.env.toObject(),
     signal,
