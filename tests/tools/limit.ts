@@ -8,7 +8,7 @@
  */
 import { leavingNothing } from "./leaks.ts";
 import { waitsForOthers } from "./tiers.ts";
-import { catchingAll, noteUncaught, throwUncaught } from "./uncaught.ts";
+import { catchingAll, endNoting, noteUncaught } from "./uncaught.ts";
 
 const ROOT = new URL("../../", import.meta.url).href;
 
@@ -45,5 +45,5 @@ Object.defineProperty(Deno, "test", { value: Object.assign(limited, test) });
 
 Deno.test.afterAll(async () => {
   await new Promise((resolve) => setTimeout(resolve, 10));
-  throwUncaught();
+  endNoting();
 });

@@ -6,11 +6,19 @@ const uncaught: unknown[] = [];
  * end the whole file with it, and cancel its other tests.
  */
 export function noteUncaught(): void {
-  globalThis.addEventListener("error", (event) => note(event, event.error));
-  globalThis.addEventListener("unhandledrejection", (event) => note(event, event.reason));
+  globalThis.addEventListener("error", note);
+  globalThis.addEventListener("unhandledrejection", note);
 }
 
-function note(event: Event, error: unknown): void {
+/** Leaves what comes from now on to Deno. Throws what nobody has caught. */
+export function endNoting(): void {
+  globalThis.removeEventListener("error", note);
+  globalThis.removeEventListener("unhandledrejection", note);
+  throwUncaught();
+}
+
+function note(event: ErrorEvent | PromiseRejectionEvent): void {
+  const error = event instanceof ErrorEvent ? event.error : event.reason;
   event.preventDefault();
   // A test that listens as well, and prevents the same, has caught it.
   let isCaught = false;
@@ -28,8 +36,7 @@ export async function catchingAll(test: () => void | Promise<void>): Promise<voi
   throwUncaught();
 }
 
-/** Throws what nobody has caught. */
-export function throwUncaught(): void {
+function throwUncaught(): void {
   if (uncaught.length > 0) throw found();
 }
 
