@@ -27,7 +27,7 @@ import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
 import { onMemcached } from "./memcached.ts";
 import { onMysql } from "./mysql.ts";
-import { names } from "./names.ts";
+import { names, namesInEtcd, namesInMariadb, namesInZookeeper } from "./names.ts";
 import { observed } from "./observed.ts";
 import { redlock } from "./redlock.ts";
 import { repeated } from "./repeated.ts";
@@ -54,6 +54,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   sql,
   "sql-held": sqlHeld,
   names,
+  "names-mysql": namesInMariadb,
+  "names-etcd": namesInEtcd,
+  "names-zookeeper": namesInZookeeper,
   mysql: onMysql,
   etcd: onEtcd,
   "etcd-held": etcdHeld,
@@ -94,7 +97,12 @@ async function run(options: Options, ended: AbortSignal): Promise<number> {
   const over = Promise.withResolvers<never>();
   ended.addEventListener("abort", () => over.reject(ended.reason));
   const load = new Load(options.force);
-  const { figures, machine } = await Promise.race([measure(options, load, progress, stack), over.promise]);
+  const figures: Figure[] = [];
+  // What was measured before an interruption is not lost.
+  stack.defer(() => {
+    if (ended.aborted && figures.length > 0) console.log(table(figures, true));
+  });
+  const machine = await Promise.race([measure(options, load, progress, stack, figures), over.promise]);
   progress.end();
   const { loaded } = load;
   console.log(`${headline(machine)}\n\n${table(figures, loaded)}`);
@@ -114,7 +122,8 @@ async function measure(
   load: Load,
   progress: Progress,
   stack: AsyncDisposableStack,
-): Promise<{ figures: Figure[]; machine: Machine }> {
+  figures: Figure[],
+): Promise<Machine> {
   await load.look();
   const directory = await Deno.makeTempDir({ prefix: "holdfast_bench_" });
   stack.defer(() => Deno.remove(directory, { recursive: true }));
@@ -123,7 +132,6 @@ async function measure(
   stack.defer(() => starting.then((server) => server[Symbol.asyncDispose](), () => {}));
   const server = await starting;
   const machine = await describe(server.connect());
-  const figures: Figure[] = [];
   for (const name of options.only) {
     progress.begin(name);
     const show = (text: string) => progress.show(text);
@@ -132,7 +140,7 @@ async function measure(
     // What began while it was measured is seen when it is not.
     await load.look();
   }
-  return { figures, machine };
+  return machine;
 }
 
 Deno.exit(await main(Deno.args));

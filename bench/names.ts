@@ -16,7 +16,7 @@ import { closeClient, connected, ZookeeperServer } from "../tests/support/zookee
 import { etcdCounts } from "./etcd.ts";
 import type { Figure } from "./figure.ts";
 import { BenchPostgres, storeOf } from "./postgres.ts";
-import type { Bench } from "./row.ts";
+import type { Bench, Row } from "./row.ts";
 import { compare } from "./uncontended.ts";
 import { type NamesPlace, weeks } from "./weeks.ts";
 
@@ -29,13 +29,16 @@ const [FEW, MANY] = [20_000, 1_000_000];
 /** How many nodes of ZooKeeper have no lock: its own, and the directories. */
 const ZOOKEEPER_NODES = 64 * 65 + 5;
 
-/** Measures what becomes of very many names, and whether the store is slower beside them. */
+/** Measures what becomes of very many names in PostgreSQL, and whether the store is slower beside them. */
 export async function names(bench: Bench): Promise<Figure[]> {
-  const figures = await besideMany(bench);
-  for (const start of [inPostgres, inMariadb, inEtcd, inZookeeper]) {
-    figures.push(...await weeks(await start(bench), Math.round(MANY / 4 * bench.scale), bench));
-  }
-  return figures;
+  return [...await besideMany(bench), ...await used(inPostgres)(bench)];
+}
+
+/** Measure what becomes of very many names elsewhere. */
+export const [namesInMariadb, namesInEtcd, namesInZookeeper] = [used(inMariadb), used(inEtcd), used(inZookeeper)];
+
+function used(start: (bench: Bench) => Promise<NamesPlace>): Row {
+  return async (bench) => await weeks(await start(bench), Math.round(MANY / 4 * bench.scale), bench);
 }
 
 async function inPostgres(bench: Bench): Promise<NamesPlace> {
