@@ -280,12 +280,9 @@ export class MemoryStore implements QuorumNode {
   }
 }
 
-/**
- * Returns when to ask again: a permit may be free at the first end of a lease, any other lock at the last. A free lock
- * waits for the first of its queue.
- */
+/** Returns when to ask again: a permit may be free at the first end of a lease, any other lock at the last. */
 function retryAfter({ holders }: MemoryLock, present: Kind, now: Instant): number {
   const leases = [...holders.values()].map(({ since, lease }) => lease - elapsed(since, now));
-  const left = typeof present === "number" || leases.length === 0 ? Math.min(...leases) : Math.max(...leases);
+  const left = typeof present === "number" ? Math.min(...leases) : Math.max(0, ...leases);
   return Math.max(1, Math.min(left, RETRY_MS));
 }
