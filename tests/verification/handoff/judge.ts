@@ -268,6 +268,8 @@ export class Judge {
   #isOvertaken(waiter: Handle, by: Handle): boolean {
     const { scenario, server } = this.#court;
     if (waiter.answer !== "busy" || this.#isRevoked(waiter)) return false;
+    // A run whose lease has ended: others may be served until its members have attempted again.
+    if (waiter.ids.some((id) => by.tenure?.away.has(id))) return false;
     if (waiter.store === by.store) {
       // With `keep` one that cannot be handed the lock asks at once, and so does the first one behind it.
       if (typeof scenario.handoff !== "string" && this.#isBarrierBetween(waiter, by)) return false;
@@ -277,8 +279,6 @@ export class Judge {
     // Without a cohort the queue of the server decides, also between processes.
     if (scenario.theme !== "lost replies" && (this.#isFaulted(waiter) || this.#isFaulted(by))) return false;
     if (waiter.faulted) return false;
-    // A run whose lease has ended: others may be served until its members have attempted again.
-    if (waiter.ids.some((id) => by.tenure?.away.has(id))) return false;
     const [first, second] = [waiter, by].map(({ ids }) => server.arrival(ids[0] ?? ""));
     return first !== undefined && second !== undefined && first < second;
   }
