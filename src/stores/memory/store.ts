@@ -203,7 +203,10 @@ export class MemoryStore implements QuorumNode {
     if (waiter === undefined) return aborted(signal);
     return calledOrAborted(signal, (wake) => {
       waiter.wake = wake;
-      return () => void (waiter.wake = undefined);
+      return () => {
+        // A later call may begin before this one ends.
+        if (waiter.wake === wake) waiter.wake = undefined;
+      };
     });
   }
 

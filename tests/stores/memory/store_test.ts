@@ -122,6 +122,26 @@ Deno.test("MemoryStore.wakeup() resolves at once if the turn came before the cal
   over.abort();
 });
 
+Deno.test("MemoryStore.wakeup() that ends leaves a later call of the same waiter", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const [holder, waiter] = [claimOf("a"), claimOf("a")];
+  await grant(store, holder);
+  await ask(store, waiter);
+  const [first, second] = [new AbortController(), new AbortController()];
+  const ended = store.wakeup(waiter, first.signal);
+  let woken = false;
+  const woke = store.wakeup(waiter, second.signal).then(() => woken = true);
+  first.abort();
+  await ended;
+  clock.stall(store.queueTimeout);
+  await store.release(holder);
+  await settled();
+  assert(woken);
+  second.abort();
+  await woke;
+});
+
 Deno.test("MemoryStore.renew() that is late changes nothing, also after a repeated attempt", async () => {
   const clock = new VirtualClock();
   const store = new MemoryStore(undefined, clock);
