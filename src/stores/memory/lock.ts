@@ -20,8 +20,8 @@ export interface MemoryHolder extends RecordHolder<MemoryWaiter> {
 
 /** A handle that is in the queue of a lock. It keeps its ticket if a run takes it out of the queue. */
 export interface MemoryWaiter extends RecordWaiter {
-  /** When it last asked. */
-  asked: Instant;
+  /** When it last asked, or stopped sleeping. */
+  activeAt: Instant;
   /** Wakes it, while it sleeps in `wakeup()`. */
   wake: (() => void) | undefined;
 }
@@ -78,6 +78,6 @@ export class MemoryLock extends LockRecord<MemoryHolder, MemoryWaiter> {
 }
 
 /** Returns whether a waiter was silent for so long that it is dead. */
-export function isDead({ wake, asked }: MemoryWaiter, now: Instant): boolean {
-  return wake === undefined && elapsed(asked, now) >= DEAD_MS;
+export function isDead({ wake, activeAt }: MemoryWaiter, now: Instant): boolean {
+  return wake === undefined && elapsed(activeAt, now) >= DEAD_MS;
 }

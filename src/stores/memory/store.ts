@@ -120,7 +120,7 @@ export class MemoryStore implements QuorumNode {
     const waiter = lock?.waiter(from);
     if (lock !== undefined && waiter !== undefined && lock.waiter(to) === undefined) {
       lock.dequeue(from);
-      this.#enqueue(lock, { ...waiter, claim: to, asked: this.#clock.now(), wake: undefined });
+      this.#enqueue(lock, { ...waiter, claim: to, activeAt: this.#clock.now(), wake: undefined });
     }
     return Promise.resolve();
   }
@@ -205,7 +205,9 @@ export class MemoryStore implements QuorumNode {
       waiter.wake = wake;
       return () => {
         // A later call may begin before this one ends.
-        if (waiter.wake === wake) waiter.wake = undefined;
+        if (waiter.wake !== wake) return;
+        waiter.wake = undefined;
+        waiter.activeAt = this.#clock.now();
       };
     });
   }
@@ -244,8 +246,8 @@ export class MemoryStore implements QuorumNode {
     const now = this.#clock.now();
     const queued = lock.waiter(claim);
     const known = queued ?? lock.taken.get(handleOf(claim));
-    const waiter = known ?? { claim, ticket: ++this.#lastTicket, queuedAt: now.wall, asked: now, wake: undefined };
-    waiter.asked = now;
+    const waiter = known ?? { claim, ticket: ++this.#lastTicket, queuedAt: now.wall, activeAt: now, wake: undefined };
+    waiter.activeAt = now;
     const decision = lock.decide(claim, waiter, known !== undefined, steal, (waiter) => !isDead(waiter, now));
     if (decision.outcome === "conflict") return { granted: false, conflict: decision.conflict };
     if (decision.outcome === "free") {

@@ -142,6 +142,20 @@ Deno.test("MemoryStore.wakeup() that ends leaves a later call of the same waiter
   await woke;
 });
 
+Deno.test("MemoryStore.attempt() overtakes no waiter that was woken after a long sleep", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const [holder, waiter] = [claimOf("a"), claimOf("a")];
+  await grant(store, holder);
+  await ask(store, waiter);
+  const woken = store.wakeup(waiter, new AbortController().signal);
+  clock.stall(store.queueTimeout);
+  await store.release(holder);
+  await ask(store, claimOf("a"));
+  await woken;
+  await grant(store, waiter);
+});
+
 Deno.test("MemoryStore.renew() that is late changes nothing, also after a repeated attempt", async () => {
   const clock = new VirtualClock();
   const store = new MemoryStore(undefined, clock);
