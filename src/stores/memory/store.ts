@@ -285,9 +285,12 @@ export class MemoryStore implements QuorumNode {
   }
 }
 
-/** Returns when to ask again: a permit may be free at the first end of a lease, any other lock at the last. */
+/**
+ * Returns when to ask again: a permit may be free at the first end of a lease, any other lock at the last. A free lock
+ * waits for the first of its queue.
+ */
 function retryAfter({ holders }: MemoryLock, present: Kind, now: Instant): number {
   const leases = [...holders.values()].map(({ since, lease }) => lease - elapsed(since, now));
-  const left = typeof present === "number" ? Math.min(...leases) : Math.max(0, ...leases);
+  const left = typeof present === "number" || leases.length === 0 ? Math.min(...leases) : Math.max(...leases);
   return Math.max(1, Math.min(left, RETRY_MS));
 }

@@ -260,6 +260,15 @@ Deno.test("MemoryStore.attempt() has a claim ask again when the first permit may
   }
 });
 
+Deno.test("MemoryStore.attempt() has a claim ask seldom while a free lock waits for another", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const holder = claimOf("a");
+  await grant(store, holder);
+  await ask(store, claimOf("a"));
+  await store.release(holder);
+  assertEquals(await ask(store, claimOf("a")), 200);
+});
+
 Deno.test("MemoryStore.retake() of a holder depends on the counter, and changes nothing", async () => {
   const clock = new VirtualClock();
   const store = new MemoryStore(undefined, clock);
