@@ -2,7 +2,14 @@ import { elapsed, type Instant } from "../time/clock.ts";
 import { withFollowers } from "../rules/group.ts";
 import { within } from "../contract/release.ts";
 import { StoreError } from "../contract/errors.ts";
-import type { Attempt, AttemptOptions, Claim, Granted, Renewal } from "../contract/store.ts";
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Claim,
+  type Granted,
+  handleOf,
+  type Renewal,
+} from "../contract/store.ts";
 import type { HandoffContext } from "./context.ts";
 import { ageOf, Grant } from "./grant.ts";
 import { Handle } from "./handle.ts";
@@ -61,7 +68,8 @@ export class LocalAttempts {
   /** Attempts for a handle that does not wait. The handle is not added to the queue. */
   try(claim: Claim, options: AttemptOptions, now: Instant): Promise<Attempt> {
     const grant = this.#grants.current;
-    const handle = new Handle(claim, now);
+    const handle = this.#grants.tried(handleOf(claim)) ?? new Handle(claim, now);
+    if (grant?.isFor(handle)) return this.#claim(grant, handle, options, now);
     if (!this.#queue.canShare(handle)) this.#grants.giveWay();
     else if (grant?.phase.kind === "lingering") {
       grant.offer(handle, now);

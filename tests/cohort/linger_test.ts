@@ -83,6 +83,17 @@ Deno.test("HandoffCohort keeps no name after a try that finds its lingering lock
   await place.assertEmpty();
 });
 
+Deno.test("HandoffCohort grants its lingering lock to a try that attempts twice, each time", async () => {
+  const place = new Place({ keep: 60_000, linger: 10_000 });
+  await (await place.acquire({ lease: 60_000 })).release();
+  await place.clock.advance(1);
+  const claim = claimOf("a", "exclusive", 60_000);
+  await Promise.all([grant(place.cohort, claim), grant(place.cohort, claim)]);
+  assert(await place.cohort.release(claim));
+  await place.cohort[Symbol.asyncDispose]();
+  await place.assertEmpty();
+});
+
 Deno.test("HandoffCohort renews before a grant when the reply to a shortening was lost", async () => {
   const place = new Place({ keep: 60_000, linger: 10_000 });
   await (await place.acquire({ lease: 60_000 })).release();
