@@ -16,9 +16,17 @@ const FOUND: readonly (readonly [handoff: HandoffName | undefined, seeds: readon
   ["default", [6367, 16832, 19927]],
   // An attempt while a lock that nobody wants waits to be given back.
   ["linger", [947, 1114]],
-  // A lock that was extended to less than a round trip; one that was left to its lease; a place that nobody knew of;
-  // a member of a run whose lease ended that comes back after a later waiter was granted the lock.
-  [undefined, [16074, 47, 3492, 50225377]],
+  // A waiter whose second sleep in the store began before the end of its first one.
+  ["keep", [265, 447]],
+  ["linger", [1804]],
+  // A try that attempted twice while a lock that lingers was renewed for it.
+  ["linger", [1378]],
+  // One of two attempts of a handle that was executed after its release: an error of the judge.
+  ["none", [21451, 61922]],
+  ["default", [7167]],
+  // A lock that was extended to less than a round trip; one that was left to its lease; a place that nobody knew of; a
+  // run whose lease has ended, in one process.
+  [undefined, [16074, 47, 3492, 9704286, 50225377]],
 ];
 
 /** How many more there are, which change with the changelog. */

@@ -14,7 +14,7 @@ export interface Tenure {
   readonly grantedAt: number;
   /** The ids of other processes that were in the queue when it was granted. */
   readonly behind: readonly string[];
-  /** The ids that a run had taken out of the queue, and that had not attempted again when it was granted. */
+  /** The ids that an earlier run had taken out of the queue, and that had not attempted again when it was granted. */
   readonly away: ReadonlySet<string>;
   /** Whether its process was told of all that the server has granted it. */
   told: boolean;
@@ -212,13 +212,14 @@ export class Server {
     const revoked = steal ? this.#revoke(name) : [];
     const queue = this.#queue(name);
     for (const id of [handleOf(claim), ...run]) queue.delete(id);
+    const away = new Set(this.#taken);
     for (const id of run) this.#taken.add(id);
     const before = this.#tenures.findLast((each) => each.name === name && each.process === process);
     const passedOver = before?.behind.filter((id) => queue.has(id)) ?? [];
     const tenure: Tenure = {
       ...{ name, handle: handleOf(claim), process, claim, blocks: [block], grantedAt: now, since: now, lease, renewal },
       behind: [...queue].flatMap(([id, other]) => other === process ? [] : [id]),
-      away: new Set(this.#taken),
+      away,
       ...{ told: false, releasing: false, end: undefined, endedAt: now, ownRevocation: undefined },
     };
     this.#tenures.push(tenure);

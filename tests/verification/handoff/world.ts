@@ -438,7 +438,9 @@ export class World implements Court {
    * failed, or cannot be sent for seconds, leaves a place there, also without handing on.
    */
   get #leavesNothing(): boolean {
-    const { line, weights, theme } = this.scenario;
+    const { line, weights, theme, door } = this.scenario;
+    // One of two attempts of a handle may be executed after its release.
+    if (door > 0 && !line.ordered) return false;
     if (theme !== "faults" && theme !== "ends") return true;
     return line.ordered && (["stall", "outage", "close"] as const).every((deed) => weights.get(deed) === 0);
   }
