@@ -98,11 +98,13 @@ async function run(options: Options, ended: AbortSignal): Promise<number> {
   ended.addEventListener("abort", () => over.reject(ended.reason));
   const load = new Load(options.force);
   const figures: Figure[] = [];
-  // What was measured before an interruption is not lost.
-  stack.defer(() => {
-    if (ended.aborted && figures.length > 0) console.log(table(figures, true));
-  });
-  const machine = await Promise.race([measure(options, load, progress, stack, figures), over.promise]);
+  const machine = await Promise.race([measure(options, load, progress, stack, figures), over.promise])
+    .catch((error: unknown) => {
+      progress.end();
+      // What was measured before an interruption or a failure is not lost.
+      if (figures.length > 0) console.log(table(figures, true));
+      throw error;
+    });
   progress.end();
   const { loaded } = load;
   console.log(`${headline(machine)}\n\n${table(figures, loaded)}`);

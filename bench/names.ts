@@ -81,7 +81,9 @@ async function inEtcd({ stack }: Bench): Promise<NamesPlace> {
       "/v3/kv/range",
       range,
     );
-    await gateway.call("/v3/kv/compaction", { revision: header.revision, physical: true });
+    // It takes longer than the store gives a request.
+    const body = JSON.stringify({ revision: header.revision, physical: true });
+    await (await fetch(`${server.url}/v3/kv/compaction`, { method: "POST", body })).text();
     return { documents: Number(count), bytes: (await etcdCounts(server.url))["used"]! };
   };
   return { name: "etcd", backend: new EtcdBackend(gateway, options.prefix, clock) as Backend, size };
