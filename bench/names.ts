@@ -21,8 +21,8 @@ import { compare } from "./uncontended.ts";
 import { type NamesPlace, weeks } from "./weeks.ts";
 
 /**
- * How many names have a document in each table; `--quick` has a seventh of the many. Even the few are so many that no name is
- * used twice, which would cost no read.
+ * How many names have a document in each table; `--quick` has a seventh of the many. Even the few are so many that no
+ * name is used twice, which would cost no read.
  */
 const [FEW, MANY] = [20_000, 1_000_000];
 

@@ -121,7 +121,7 @@ function known<T extends string>(name: string, all: readonly T[], option: string
   return found;
 }
 
-/** Reads a command line; throws an `Error` that says what is wrong with it. Returns `undefined` when it asks for help. */
+/** Reads a command line; throws an `Error` that says what is wrong with it. Returns `undefined` if it asks for help. */
 export function parse<T>({ options, check }: Program<T>, args: readonly string[]): T | undefined {
   const all = Object.entries<Option<unknown>>(options);
   const named: Record<string, ParseArgsOptionDescriptor> = { help: { type: "boolean", short: "h", multiple: true } };

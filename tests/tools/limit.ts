@@ -1,8 +1,8 @@
 /**
  * Loaded before each test file: gives each test a limit, so that one that never ends does not take the others with it.
- * What nobody catches fails the test that runs, for the same reason; after the last test of a file it waits a moment, so
- * that a rejection that it has left behind is noticed. After a test on servers it looks itself for what the test has left
- * behind, and Deno does not.
+ * What nobody catches fails the test that runs, for the same reason. After the last test of a file it waits a moment, so
+ * that it notices a rejection that the test has left behind. After a test on servers it looks itself for what the test
+ * has left behind, and Deno does not.
  *
  * @module
  */
