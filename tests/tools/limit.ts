@@ -1,6 +1,6 @@
 /**
  * Loaded before each test file: gives each test a limit, so that one that never ends does not take the others with it.
- * What nobody catches fails the test that runs, for the same reason. After the last test of a file it waits a moment, so
+ * What nobody catches fails the test that runs, for the same reason. After the last test of a file it waits shortly, so
  * that it notices a rejection that the test has left behind. After a test on servers it looks itself for what the test
  * has left behind, and Deno does not.
  *
