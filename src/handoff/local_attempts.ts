@@ -2,14 +2,7 @@ import { elapsed, type Instant } from "../time/clock.ts";
 import { withFollowers } from "../rules/group.ts";
 import { within } from "../contract/release.ts";
 import { StoreError } from "../contract/errors.ts";
-import {
-  type Attempt,
-  type AttemptOptions,
-  type Claim,
-  type Granted,
-  handleOf,
-  type Renewal,
-} from "../contract/store.ts";
+import type { Attempt, AttemptOptions, Claim, Granted, Renewal } from "../contract/store.ts";
 import type { HandoffContext } from "./context.ts";
 import { ageOf, Grant } from "./grant.ts";
 import { Handle } from "./handle.ts";
@@ -68,8 +61,9 @@ export class LocalAttempts {
   /** Attempts for a handle that does not wait. The handle is not added to the queue. */
   try(claim: Claim, options: AttemptOptions, now: Instant): Promise<Attempt> {
     const grant = this.#grants.current;
-    const handle = this.#grants.tried(handleOf(claim)) ?? new Handle(claim, now);
-    if (grant?.isFor(handle)) return this.#claim(grant, handle, options, now);
+    const handle = new Handle(claim, now);
+    const tried = this.#grants.tried(handle.id);
+    if (tried !== undefined) return this.#claim(grant!, tried, options, now);
     if (!this.#queue.canShare(handle)) this.#grants.giveWay();
     else if (grant?.phase.kind === "lingering") {
       grant.offer(handle, now);
