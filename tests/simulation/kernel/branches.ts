@@ -60,7 +60,9 @@ export class Branches {
     );
   }
 
-  /** Returns a line for each branch that was never taken and is not known to be so, and for each that is known wrongly. */
+  /**
+   * Returns a line for each branch that was never taken and is not known to be so, and for each that is known wrongly.
+   */
   unexpected(known: Untaken): string[] {
     const why = new Map<string, boolean>();
     for (const [file, reasons] of Object.entries(known)) {

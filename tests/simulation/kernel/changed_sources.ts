@@ -1,5 +1,5 @@
 /** The folder of the sources. */
-const SOURCES = new URL("../../src/", import.meta.url);
+const SOURCES = new URL("../../../src/", import.meta.url);
 
 /** An import or export of values from a file of the sources. What is imported as types alone is no cycle of files. */
 const FROM = /(?<=^(?:import|export) (?!type\b)[^;"]*\bfrom )"(\.[^"]+)"/gm;

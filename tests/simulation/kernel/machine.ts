@@ -1,6 +1,6 @@
-import type { Clock, Instant, Timer } from "../../src/time/clock.ts";
-import { sleep } from "../support/sleep.ts";
-import { currentHandle, runFor } from "./handles.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Instant } from "../../../src/time/clock.ts";
+import { SimulatedClock } from "./simulated_clock.ts";
 import type { World } from "./world.ts";
 
 /** How a machine's clocks differ from true time. */
@@ -38,7 +38,7 @@ const EPOCH = 1_700_000_000_000;
  * A machine that runs one process, with clocks of its own. While it is paused nothing runs on it: what was due
  * meanwhile runs when it goes on.
  */
-export class Machine implements Clock {
+export class Machine extends SimulatedClock {
   readonly name: string;
   readonly #world: World;
   /** How many milliseconds its clocks count in a true one. */
@@ -49,7 +49,6 @@ export class Machine implements Clock {
   #pausedUntil = -Infinity;
   #dead = false;
   #pauses = 0;
-  #pending = 0;
   #late = 0;
   #first: Work | undefined;
   /** The clock that is read alone, if one is. */
@@ -63,6 +62,7 @@ export class Machine implements Clock {
   caughtUp: (() => void) | undefined;
 
   constructor(world: World, name: string, { rate, skew, step }: Drift) {
+    super();
     this.#world = world;
     this.name = name;
     this.rate = rate;
@@ -84,17 +84,12 @@ export class Machine implements Clock {
     return this.#pauses;
   }
 
-  /** The timers and sleeps that have neither run nor been cancelled. */
-  get pending(): number {
-    return this.#pending;
-  }
-
   /** Whether it has yet to do what was due while it was paused. */
   get late(): boolean {
     return this.#late > 0;
   }
 
-  now(): Instant {
+  override now(): Instant {
     const progress = this.#world.now * this.rate;
     const wall = Math.floor((EPOCH + progress + this.#skew) / this.#step) * this.#step;
     return {
@@ -113,31 +108,12 @@ export class Machine implements Clock {
     }
   }
 
-  timer(ms: number, run: () => void): Timer {
-    let open = true;
-    const handle = currentHandle();
-    const close = () => {
-      if (open) this.#pending--;
-      open = false;
-    };
-    this.#pending++;
+  protected override after(ms: number, run: () => void): () => void {
+    // As a timer of the runtime, on whose behalf it was made.
+    const inContext = AsyncLocalStorage.snapshot();
     // Real timers take whole milliseconds too, and a loop of timers that move no clock would never end.
-    const cancel = this.#world.after(Math.max(1, Math.ceil(ms)) / this.rate, () =>
-      this.deliver(() => {
-        if (!open) return;
-        close();
-        runFor(handle, run);
-      }, "timer"));
-    return {
-      cancel: () => {
-        cancel();
-        close();
-      },
-    };
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return sleep(this, ms, signal);
+    const due = Math.max(1, Math.ceil(ms)) / this.rate;
+    return this.#world.after(due, () => this.deliver(() => inContext(run), "timer"));
   }
 
   /** Runs something in its process: now, or as soon as it goes on; never when the process is dead. */

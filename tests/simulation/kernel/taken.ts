@@ -1,4 +1,6 @@
-/** How often each transition of a protocol was taken: each has to happen in the runs of a change, or it is not tested. */
+/**
+ * How often each transition of a protocol was taken: each has to happen in the runs of a change, or it is not tested.
+ */
 export class Taken<T extends string> {
   readonly #all: readonly T[];
   readonly #times = new Map<T, number>();

@@ -1,9 +1,8 @@
 import { setImmediate } from "node:timers";
 import type { Machine } from "./machine.ts";
+import { type Due, Upcoming } from "./upcoming.ts";
 
-interface Event {
-  readonly at: number;
-  readonly order: number;
+interface Event extends Due {
   readonly run: () => void;
   cancelled: boolean;
 }
@@ -14,10 +13,9 @@ interface Event {
  */
 export class World {
   #now = 0;
-  #order = 0;
+  #number = 0;
   #events = 0;
-  /** A binary heap: the next event first. */
-  readonly #queue: Event[] = [];
+  readonly #upcoming = new Upcoming<Event>();
   readonly #log: ((line: string) => void) | undefined;
   readonly #labels = new Map<string, string>();
   #machine: Machine | undefined;
@@ -72,8 +70,8 @@ export class World {
 
   /** Lets something happen at a time, or now if that has passed; returns what prevents it. */
   at(at: number, run: () => void): () => void {
-    const event = { at: Math.max(this.#now, at), order: this.#order++, run, cancelled: false };
-    this.#push(event);
+    const event = { at: Math.max(this.#now, at), number: this.#number++, run, cancelled: false };
+    this.#upcoming.add(event);
     return () => event.cancelled = true;
   }
 
@@ -81,12 +79,12 @@ export class World {
   async run(until: () => boolean, limit: number): Promise<boolean> {
     await drained();
     while (!until()) {
-      const event = this.#queue[0];
+      const event = this.#upcoming.next;
       if (event === undefined || event.at > limit) {
         this.#now = limit;
         return false;
       }
-      this.#pop();
+      this.#upcoming.take();
       if (event.cancelled) continue;
       this.#now = event.at;
       this.#events++;
@@ -96,36 +94,6 @@ export class World {
     }
     return true;
   }
-
-  #push(event: Event): void {
-    const queue = this.#queue;
-    let place = queue.push(event) - 1;
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
-      if (!sooner(event, queue[parent]!)) break;
-      queue[place] = queue[parent]!;
-      place = parent;
-    }
-    queue[place] = event;
-  }
-
-  #pop(): void {
-    const queue = this.#queue;
-    const event = queue.pop()!;
-    if (queue.length === 0) return;
-    let place = 0;
-    for (let child = 1; child < queue.length; child = 2 * place + 1) {
-      if (child + 1 < queue.length && sooner(queue[child + 1]!, queue[child]!)) child++;
-      if (!sooner(queue[child]!, event)) break;
-      queue[place] = queue[child]!;
-      place = child;
-    }
-    queue[place] = event;
-  }
-}
-
-function sooner(one: Event, other: Event): boolean {
-  return one.at < other.at || one.at === other.at && one.order < other.order;
 }
 
 /** Resolves when no promise has anything left to do: in the event loop's next turn. */
