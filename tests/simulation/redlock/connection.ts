@@ -1,8 +1,9 @@
-import type { Machine } from "./machine.ts";
+import type { Machine } from "../kernel/machine.ts";
+import { NOTICED } from "../kernel/messages.ts";
 import type { Direction, Kind } from "./network.ts";
 import type { Kept, Node, Work } from "./node.ts";
-import type { Random } from "./random.ts";
-import type { World } from "./world.ts";
+import type { Random } from "../kernel/random.ts";
+import type { World } from "../kernel/world.ts";
 
 /** Decides how long each message takes, and whether the connection breaks instead. */
 export interface Line {
@@ -15,11 +16,6 @@ export interface Line {
   /** Called when a fault disturbs the client for the next `ms` milliseconds. */
   readonly disturb: (ms: number) => void;
 }
-
-/**
- * How long a client takes to notice that a connection is gone, and then between two tries to connect, in milliseconds.
- */
-export const NOTICED = [0.1, 300] as const;
 
 /** How often it then rejects what was not answered, as after too many tries, instead of sending it again. */
 const GIVES_UP = 0.2;

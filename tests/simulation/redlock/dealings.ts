@@ -1,9 +1,9 @@
-import type { Claim } from "../../src/contract/store.ts";
+import type { Claim } from "../../../src/contract/store.ts";
 import { currentHandle, type Handle, type Handles } from "./handles.ts";
 import type { Kind } from "./network.ts";
 import type { Node } from "./node.ts";
 import type { Transition, Transitions } from "./transitions.ts";
-import type { World } from "./world.ts";
+import type { World } from "../kernel/world.ts";
 
 /** How the requests to one node under one id ended. */
 export interface Dealing {

@@ -1,14 +1,14 @@
 import type { Dealing, Dealings } from "./dealings.ts";
-import type { Disturbances } from "./disturbances.ts";
+import type { Disturbances } from "../kernel/disturbances.ts";
 import type { Handles } from "./handles.ts";
-import type { Invariants } from "./invariants.ts";
-import type { Machine } from "./machine.ts";
+import type { Invariants } from "../invariants.ts";
+import type { Machine } from "../kernel/machine.ts";
 import { type Kind, KINDS, type Network } from "./network.ts";
 import type { Node } from "./node.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../kernel/random.ts";
 import type { Run } from "./run.ts";
 import { LONGEST_LAG, type Scenario } from "./scenario.ts";
-import type { World } from "./world.ts";
+import type { World } from "../kernel/world.ts";
 
 /** How much longer than its longest lease a wiped node stays down, so that its slow clock does not matter. */
 const RESERVE = 1.02;

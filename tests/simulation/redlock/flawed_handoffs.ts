@@ -1,6 +1,6 @@
-import { HandoffStore } from "../../src/handoff/handoff_store.ts";
-import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../src/contract/store.ts";
-import { Beneath } from "./beneath.ts";
+import { HandoffStore } from "../../../src/handoff/handoff_store.ts";
+import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../../src/contract/store.ts";
+import { PassingStore } from "../../support/passing_store.ts";
 import { ScaledClock } from "./flaws.ts";
 import { currentHandle, type Handle } from "./handles.ts";
 import type { MakeHandoff } from "./simulate.ts";
@@ -16,7 +16,7 @@ export const handoffFlaws: Readonly<Record<string, MakeHandoff>> = {
   "members that are forgotten": (store, ...rest) => new HandoffStore(new ForgetfulStore(store), ...rest),
 };
 
-class ObstinateStore extends Beneath {
+class ObstinateStore extends PassingStore {
   readonly #asking = new Map<string, Handle | undefined>();
 
   override attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
@@ -32,20 +32,20 @@ class ObstinateStore extends Beneath {
   }
 }
 
-class KeepingStore extends Beneath {
+class KeepingStore extends PassingStore {
   override release(): Promise<boolean> {
     return Promise.resolve(true);
   }
 }
 
-class LavishStore extends Beneath {
+class LavishStore extends PassingStore {
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await super.attempt(claim, options);
     return attempt.granted ? { ...attempt, fences: 1_000_000 } : attempt;
   }
 }
 
-class ForgetfulStore extends Beneath {
+class ForgetfulStore extends PassingStore {
   readonly #members = new Set<string>();
 
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {

@@ -1,7 +1,7 @@
-import type { Clock, Instant, Timer } from "../../src/time/clock.ts";
-import type { Claim, Renewal } from "../../src/contract/store.ts";
-import type { Vote, VoteOptions } from "../../src/contract/quorum_node.ts";
-import { MemoryStore } from "../../src/stores/memory/store.ts";
+import type { Clock, Instant, Timer } from "../../../src/time/clock.ts";
+import type { Claim, Renewal } from "../../../src/contract/store.ts";
+import type { Vote, VoteOptions } from "../../../src/contract/quorum_node.ts";
+import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import type { MakeStore } from "./node.ts";
 
 /** Nodes with a flaw, each of which breaks a promise: the simulator must notice every one. */

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Mode } from "../../src/contract/store.ts";
-import { fenceOrder } from "../verification/exclusion.ts";
-import type { Machine } from "./machine.ts";
+import type { Mode } from "../../../src/contract/store.ts";
+import { fenceOrder } from "../../verification/exclusion.ts";
+import type { Machine } from "../kernel/machine.ts";
 import type { Node } from "./node.ts";
 
 /** A vote that a coordinator was asked for, and its answer as far as the client has received it. */

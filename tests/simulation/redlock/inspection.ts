@@ -1,10 +1,10 @@
-import type { Lock } from "../../src/lock/lock.ts";
-import type { Snapshot } from "../../src/contract/store.ts";
-import { quorum } from "../../src/redlock/attempt/verdict.ts";
-import { nodeTimeoutOf } from "../../src/redlock/options.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import type { Snapshot } from "../../../src/contract/store.ts";
+import { quorum } from "../../../src/redlock/attempt/verdict.ts";
+import { nodeTimeoutOf } from "../../../src/redlock/options.ts";
 import type { Handle } from "./handles.ts";
 import type { Node } from "./node.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../kernel/random.ts";
 import type { Run } from "./run.ts";
 
 /** A lock that its holder may believe in. */
@@ -139,9 +139,9 @@ export class Inspection {
   }
 
   /**
-   * Checks that the coordinator has not refused the lock, unless it was this handle's turn: the grant would overtake its
-   * queue. A handle that asks all
-   * nodes at once need not have that answer, unless it wants to share the lock: all other nodes would let it in.
+   * Checks that the coordinator has not refused the lock, unless it was this handle's turn: the grant would overtake
+   * its queue. A handle that asks all nodes at once need not have that answer, unless it wants to share the lock: all
+   * other nodes would let it in.
    */
   #checkCoordinator({ name, mode, client, coordinator, lease, confirmingSince = Infinity }: Handle): void {
     if (coordinator === undefined || this.#nodes.length === 1) return;

@@ -1,18 +1,14 @@
-import { LATE, within } from "../../src/contract/release.ts";
-import { Connection, NOTICED } from "./connection.ts";
-import type { Disturbances } from "./disturbances.ts";
-import type { Machine } from "./machine.ts";
+import { LATE, within } from "../../../src/contract/release.ts";
+import { delayed, NOTICED, type Quality as MessageQuality, USUAL } from "../kernel/messages.ts";
+import { Connection } from "./connection.ts";
+import type { Disturbances } from "../kernel/disturbances.ts";
+import type { Machine } from "../kernel/machine.ts";
 import type { Kept, Node, Work } from "./node.ts";
-import type { Random } from "./random.ts";
-import type { World } from "./world.ts";
+import type { Random } from "../kernel/random.ts";
+import type { World } from "../kernel/world.ts";
 
-/** How bad a network is: probabilities, for each message. */
-export interface Quality {
-  readonly lost: number;
-  readonly doubled: number;
-  readonly delayed: number;
-  /** How long a message that is delayed takes at the most, in milliseconds: past time-outs, past whole leases. */
-  readonly longest: number;
+/** How bad a network with connections is. */
+export interface Quality extends MessageQuality {
   /** Of the requests that are on their way when their connection breaks: how many are done even so. */
   readonly lingering: number;
   /** Whether a call whose connection is gone may hang for ever, instead of failing. */
@@ -73,7 +69,9 @@ interface Lag extends Ways {
 interface Ambush {
   readonly client: Machine;
   readonly kind: Kind;
-  /** Whether it waits for what a server has done: of attempts and votes for a grant, whose answer is then on its way. */
+  /**
+   * Whether it waits for what a server has done: of attempts and votes for a grant, whose answer is then on its way.
+   */
   readonly done: boolean;
   readonly run: () => void;
 }
@@ -81,12 +79,6 @@ interface Ambush {
 interface Cut extends Ways {
   readonly until: number;
 }
-
-/** How long a message takes, in milliseconds: from the lower to the upper bound. */
-const USUAL = [0.1, 2] as const;
-
-/** How long a message that is delayed takes at the least, in milliseconds. */
-const HELD_UP = 2;
 
 /** How often a client that may hang does notice it. */
 const NOTICES = 0.7;
@@ -260,7 +252,7 @@ export class Network {
   #delay({ client, node, direction, kind }: Message): number {
     let delay: number = this.#random.between(...USUAL);
     if (this.#random.chance(this.#quality.delayed)) {
-      delay = this.#random.spread(HELD_UP, this.#quality.longest);
+      delay = delayed(this.#random, this.#quality);
       this.#disturb(client, delay);
     }
     for (const lag of this.#lags) {
@@ -272,7 +264,10 @@ export class Network {
     return delay;
   }
 
-  /** Returns whether only locks are restored later, which no promise depends on; on a connection all else waits for that. */
+  /**
+   * Returns whether only locks are restored later, which no promise depends on; on a connection all else waits for
+   * that.
+   */
   #isMinor(kinds: readonly Kind[] | undefined): boolean {
     return !this.#quality.connected && kinds?.every((kind) => kind === "retake") === true;
   }

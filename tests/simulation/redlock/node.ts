@@ -1,9 +1,9 @@
-import type { Clock } from "../../src/time/clock.ts";
-import type { Snapshot } from "../../src/contract/store.ts";
-import type { QuorumNode } from "../../src/contract/quorum_node.ts";
-import { MemoryStore } from "../../src/stores/memory/store.ts";
-import type { Machine } from "./machine.ts";
-import type { World } from "./world.ts";
+import type { Clock } from "../../../src/time/clock.ts";
+import type { Snapshot } from "../../../src/contract/store.ts";
+import type { QuorumNode } from "../../../src/contract/quorum_node.ts";
+import { MemoryStore } from "../../../src/stores/memory/store.ts";
+import type { Machine } from "../kernel/machine.ts";
+import type { World } from "../kernel/world.ts";
 
 /** What a server keeps. */
 export interface Kept {

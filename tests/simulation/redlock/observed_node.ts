@@ -1,8 +1,8 @@
-import type { Attempt, AttemptOptions, Claim, Renewal } from "../../src/contract/store.ts";
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../src/contract/quorum_node.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal } from "../../../src/contract/store.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../../src/contract/quorum_node.ts";
 import type { Dealing } from "./dealings.ts";
 import type { CoordinatorVote } from "./handles.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine } from "../kernel/machine.ts";
 import type { Node } from "./node.ts";
 import type { Run } from "./run.ts";
 import { MAX_CLOCK_SKEW } from "./scenario.ts";

@@ -8,10 +8,10 @@ import {
   type Meta,
   type Renewal,
   type Store,
-} from "../../src/contract/store.ts";
-import type { LockEvent } from "../../src/contract/events.ts";
+} from "../../../src/contract/store.ts";
+import type { LockEvent } from "../../../src/contract/events.ts";
 import { type Handle, runFor } from "./handles.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../kernel/random.ts";
 import type { Run } from "./run.ts";
 import { FENCES_AHEAD } from "./scenario.ts";
 

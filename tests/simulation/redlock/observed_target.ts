@@ -1,14 +1,14 @@
 import {
   type Attempt,
   type AttemptOptions,
-  type Capability,
   type Claim,
   type Granted,
   handleOf,
   type Meta,
   type Renewal,
   type Store,
-} from "../../src/contract/store.ts";
+} from "../../../src/contract/store.ts";
+import { PassingStore } from "../../support/passing_store.ts";
 import { currentHandle, type Handle, runFor } from "./handles.ts";
 import { checkFences, checkReleased } from "./observed_store.ts";
 import type { Run } from "./run.ts";
@@ -17,21 +17,16 @@ import type { Run } from "./run.ts";
 const AT_LEAST = 0.85;
 
 /**
- * A store as what hands its locks on uses it: a request may be made by another handle than the one whose id it has. Notes
- * which handle the store has granted which fences, because others have the lock under its id.
+ * A store as what hands its locks on uses it: a request may be made by another handle than the one whose id it has.
+ * Notes which handle the store has granted which fences, because others have the lock under its id.
  */
-export class ObservedTarget implements Store {
-  readonly #store: Store;
+export class ObservedTarget extends PassingStore {
   readonly #run: Run;
-  readonly capabilities: readonly Capability[] | undefined;
-  readonly drift: (lease: number) => number;
   readonly succeed?: (from: Claim, to: Claim) => Promise<void>;
 
   constructor(store: Store, run: Run) {
-    this.#store = store;
+    super(store);
     this.#run = run;
-    this.capabilities = store.capabilities;
-    this.drift = (lease) => store.drift(lease);
     if (store.succeed === undefined) return;
     this.succeed = (from, to) => {
       run.transitions.take("place of a handle given to another one");
@@ -39,11 +34,7 @@ export class ObservedTarget implements Store {
     };
   }
 
-  get closed(): boolean {
-    return this.#store.closed === true;
-  }
-
-  async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+  override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const handle = this.#of(claim);
     const { world, transitions } = this.#run;
     if (handle?.head !== undefined) {
@@ -53,7 +44,7 @@ export class ObservedTarget implements Store {
       handle.queued.clear();
     }
     const sentAt = world.now;
-    const attempt = await runFor(handle, () => this.#store.attempt(claim, options));
+    const attempt = await runFor(handle, () => this.store.attempt(claim, options));
     if (!attempt.granted || handle === undefined) return attempt;
     const { fences = 1 } = claim;
     checkFences(this.#run, handle, attempt, fences);
@@ -72,7 +63,7 @@ export class ObservedTarget implements Store {
     handle.run = { members, until };
   }
 
-  async renew(claim: Claim): Promise<Renewal> {
+  override async renew(claim: Claim): Promise<Renewal> {
     const handle = this.#of(claim);
     const { run } = handle ?? {};
     const { world, transitions } = this.#run;
@@ -82,7 +73,7 @@ export class ObservedTarget implements Store {
     // A shorter lease may count from now on.
     if (run !== undefined) run.until = Math.min(run.until, until);
     try {
-      const renewal = await runFor(handle, () => this.#store.renew(claim));
+      const renewal = await runFor(handle, () => this.store.renew(claim));
       if (run !== undefined) run.until = renewal === "lost" ? -Infinity : until;
       if (renewal === "lost") transitions.take("lock of a process lost");
       if (handsOn && renewal === "lost") transitions.take("run found lost as it was to be handed on");
@@ -93,13 +84,13 @@ export class ObservedTarget implements Store {
     }
   }
 
-  async release(claim: Claim): Promise<boolean> {
+  override async release(claim: Claim): Promise<boolean> {
     const handle = this.#of(claim);
     const { transitions } = this.#run;
     if (handle?.run === undefined && handle?.head !== undefined) {
       transitions.take("place in the queue of a member removed");
     }
-    const releasing = runFor(handle, () => this.#store.release(claim));
+    const releasing = runFor(handle, () => this.store.release(claim));
     if (handle !== undefined) checkReleased(this.#run, handle);
     const released = await releasing;
     if (released && handle?.grantedAt !== undefined) transitions.take("lock of a process given back");
@@ -107,17 +98,13 @@ export class ObservedTarget implements Store {
   }
 
   /** Rejects where the store cannot notify: a waiter asks again after a while. */
-  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    return this.#store.wakeup?.(claim, signal) ?? Promise.reject(new Error("no wake-ups"));
+  override wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    return this.store.wakeup?.(claim, signal) ?? Promise.reject(new Error("no wake-ups"));
   }
 
   /** Rejects where the store cannot notify. */
-  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
-    return this.#store.revocation?.(claim, signal) ?? Promise.reject(new Error("no word of evictions"));
-  }
-
-  forget(claim: Claim): void {
-    this.#store.forget?.(claim);
+  override revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
+    return this.store.revocation?.(claim, signal) ?? Promise.reject(new Error("no word of evictions"));
   }
 
   #of(claim: Claim): Handle | undefined {

@@ -1,10 +1,10 @@
-import type { IoredisClient, RedisSubscriber } from "../../src/stores/redis/clients/client.ts";
-import * as scripts from "../../src/stores/redis/scripts/generated.ts";
-import { type Reply, ReplyError } from "../../tools/lua/keyspace.ts";
-import type { Machine } from "./machine.ts";
+import type { IoredisClient, RedisSubscriber } from "../../../src/stores/redis/clients/client.ts";
+import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
+import { type Reply, ReplyError } from "../../../tools/lua/keyspace.ts";
+import type { Machine } from "../kernel/machine.ts";
 import type { Kind } from "./network.ts";
 import type { Node } from "./node.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../kernel/random.ts";
 import type { Run } from "./run.ts";
 import type { KeptScripts, Listener } from "./script_node.ts";
 

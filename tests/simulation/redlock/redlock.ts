@@ -1,5 +1,5 @@
-import type { RedlockStore } from "../../src/redlock/store.ts";
-import type { Branches } from "./branches.ts";
+import type { RedlockStore } from "../../../src/redlock/store.ts";
+import type { Branches } from "../kernel/branches.ts";
 
 /** The class of the stores of Redlock: the shipped one, or one whose branches are counted. */
 export type Redlock = typeof RedlockStore;

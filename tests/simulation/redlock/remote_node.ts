@@ -1,6 +1,6 @@
-import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal } from "../../src/contract/store.ts";
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../src/contract/quorum_node.ts";
-import type { Machine } from "./machine.ts";
+import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal } from "../../../src/contract/store.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../../src/contract/quorum_node.ts";
+import type { Machine } from "../kernel/machine.ts";
 import type { Kind } from "./network.ts";
 import type { Node, Work } from "./node.ts";
 import type { Run } from "./run.ts";

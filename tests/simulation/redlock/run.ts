@@ -1,12 +1,12 @@
 import type { Dealings } from "./dealings.ts";
-import type { Disturbances } from "./disturbances.ts";
+import type { Disturbances } from "../kernel/disturbances.ts";
 import type { Handles } from "./handles.ts";
-import type { Invariants } from "./invariants.ts";
+import type { Invariants } from "../invariants.ts";
 import type { Network } from "./network.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Transitions } from "./transitions.ts";
 import type { Watch } from "./watch.ts";
-import type { World } from "./world.ts";
+import type { World } from "../kernel/world.ts";
 
 /** What all parts of one run share. */
 export interface Run {

@@ -1,7 +1,7 @@
-import type { HandoffSettings } from "../../src/handoff/context.ts";
-import type { Drift } from "./machine.ts";
+import type { HandoffSettings } from "../../../src/handoff/context.ts";
+import type { Drift } from "../kernel/machine.ts";
 import type { Quality } from "./network.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../kernel/random.ts";
 
 /**
  * Which faults happen. *None*: nothing fails. *Allowed*: anything fails, but within what mutual exclusion rests on:
@@ -13,8 +13,8 @@ export type Faults = "none" | "allowed" | "any";
 /**
  * What is to happen often in a run. *Restored locks*: nodes lose locks that their holders get back. *Late answers*:
  * messages take about as long as nodes may, while many ask for a lock that nobody keeps for long. *Runs*: several of
- * each process wait for a lock of one server, which grants it to them together. *Cohorts*: each process asks for the lock
- * for all that want it there, and hands it on.
+ * each process wait for a lock of one server, which grants it to them together. *Cohorts*: each process asks for the
+ * lock for all that want it there, and hands it on.
  */
 export type Theme = "anything" | "restored locks" | "late answers" | "runs" | "cohorts";
 
@@ -26,7 +26,9 @@ export function themeOf(seed: number): Theme {
   return seed % 10 === 8 ? "late answers" : "anything";
 }
 
-/** The most fences that are wished for at once where claims wish for several: as many as a store may grant, or fewer. */
+/**
+ * The most fences that are wished for at once where claims wish for several: as many as a store may grant, or fewer.
+ */
 const MOST_FENCES = 10_000;
 
 /** How far the clocks of clients are off then at first, at the most, in milliseconds: their blocks are to meet. */
@@ -36,17 +38,17 @@ const CLOSE = 5;
 export const FENCES_AHEAD = 10;
 
 /**
- * Returns how many fences claims wish for at the most in the run of a seed: three of ten wish for several. It is not drawn,
- * so that the other runs stay what they are.
+ * Returns how many fences claims wish for at the most in the run of a seed: three of ten wish for several. It is not
+ * drawn, so that the other runs stay what they are.
  */
 function fencesOf(seed: number): number {
   return Math.floor(seed / 10) % 10 >= 7 ? MOST_FENCES : 1;
 }
 
 /**
- * Returns the node on which somebody else holds all locks for ever, if there is one: a minority, in one of seven runs. It
- * is not drawn either. There is none where locks that nodes lose are on all nodes, and none beside cohorts, some of whose
- * waiters ask only when a node wakes them.
+ * Returns the node on which somebody else holds all locks for ever, if there is one: a minority, in one of seven runs.
+ * It is not drawn either. There is none where locks that nodes lose are on all nodes, and none beside cohorts, some of
+ * whose waiters ask only when a node wakes them.
  */
 function takenOf(seed: number, { single, nodes, theme }: Scenario): number | undefined {
   const suits = !single && nodes.length >= 3 && theme !== "restored locks" && theme !== "cohorts";

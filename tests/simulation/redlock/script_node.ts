@@ -1,8 +1,8 @@
-import type { Snapshot } from "../../src/contract/store.ts";
-import { lockKeys, lockOf } from "../../src/stores/redis/keys/keys.ts";
-import { entries } from "../../src/stores/redis/commands/entries.ts";
-import { ScriptServer } from "../../tools/lua/server.ts";
-import type { Machine } from "./machine.ts";
+import type { Snapshot } from "../../../src/contract/store.ts";
+import { lockKeys, lockOf } from "../../../src/stores/redis/keys/keys.ts";
+import { entries } from "../../../src/stores/redis/commands/entries.ts";
+import { ScriptServer } from "../../../tools/lua/server.ts";
+import type { Machine } from "../kernel/machine.ts";
 
 /** What stands before the names of locks in their keys. */
 const PREFIX = "lock:";

@@ -1,26 +1,26 @@
-import type { HandoffSettings } from "../../src/handoff/context.ts";
-import { HandoffStore } from "../../src/handoff/handoff_store.ts";
-import type { HandoffPlace } from "../../src/handoff/place.ts";
-import type { Clock } from "../../src/time/clock.ts";
-import type { Store } from "../../src/contract/store.ts";
-import type { QuorumNode } from "../../src/contract/quorum_node.ts";
-import { RedlockStore } from "../../src/redlock/store.ts";
-import { checkRedisOptions } from "../../src/stores/redis/options.ts";
-import { ServerStore } from "../../src/stores/redis/store.ts";
-import { Wakeups } from "../../src/stores/redis/wakeups/wakeups.ts";
+import type { HandoffSettings } from "../../../src/handoff/context.ts";
+import { HandoffStore } from "../../../src/handoff/handoff_store.ts";
+import type { HandoffPlace } from "../../../src/handoff/place.ts";
+import type { Clock } from "../../../src/time/clock.ts";
+import type { Store } from "../../../src/contract/store.ts";
+import type { QuorumNode } from "../../../src/contract/quorum_node.ts";
+import { RedlockStore } from "../../../src/redlock/store.ts";
+import { checkRedisOptions } from "../../../src/stores/redis/options.ts";
+import { ServerStore } from "../../../src/stores/redis/store.ts";
+import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
 import { Dealings } from "./dealings.ts";
 import { describe } from "./describe.ts";
-import { Disturbances } from "./disturbances.ts";
+import { Disturbances } from "../kernel/disturbances.ts";
 import { Handles } from "./handles.ts";
-import { HostTime } from "./host_time.ts";
+import { hostTime } from "../kernel/runtime.ts";
 import { Inspection } from "./inspection.ts";
-import { type Assumptions, Invariants } from "./invariants.ts";
-import { Machine } from "./machine.ts";
+import { type Assumptions, Invariants } from "../invariants.ts";
+import { Machine } from "../kernel/machine.ts";
 import { Network } from "./network.ts";
 import { type Kept, type MakeStore, Node, soundStore } from "./node.ts";
 import { ObservedNode } from "./observed_node.ts";
 import { ObservedTarget } from "./observed_target.ts";
-import { Random } from "./random.ts";
+import { Random } from "../kernel/random.ts";
 import { SimulatedRedis } from "./redis_client.ts";
 import { RemoteNode } from "./remote_node.ts";
 import type { Redlock } from "./redlock.ts";
@@ -31,7 +31,7 @@ import { FaultSchedule } from "./fault_schedule.ts";
 import { Transitions } from "./transitions.ts";
 import { Watch } from "./watch.ts";
 import { Worker } from "./worker.ts";
-import { World } from "./world.ts";
+import { World } from "../kernel/world.ts";
 
 /** What is to be simulated besides the seed. */
 export interface SimulationOptions {
@@ -93,7 +93,7 @@ const POLLED = 1_500;
 /** The same after faults, when the lock may be kept for a few waiters that are gone. */
 const RECOVERED = 10_000;
 
-/** For how long a lock is kept for a waiter that has died, in milliseconds. */
+/** For how long a lock is kept for a waiter, in milliseconds. */
 const RESERVED = 1_500;
 
 /** The owner of locks that nobody who is simulated holds. */
@@ -109,7 +109,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   const scenario = draw(random, seed);
   world.trace("", `seed ${seed}: ${describe(scenario)}`);
   if (scenario.nodeKind === "memory") return await live(seed, world, scenario, random, options);
-  using _time = new HostTime(world, random.fork());
+  using _time = hostTime(world, random.fork());
   return await live(seed, world, scenario, random, options);
 }
 
@@ -130,7 +130,7 @@ async function live(
   const inspection = new Inspection(run, random.fork(), nodes);
   const working = new Map<Worker, Machine>();
   for (const client of clients) {
-    listen(client, invariants, random.fork());
+    invariants.judge(client, random.fork());
     const luck = random.fork();
     world.on(client, () => {
       const shared = storeOf(scenario, connect(client), client, redlock, () => luck.next());
@@ -179,12 +179,6 @@ function prepare(world: World, scenario: Scenario, random: Random, clients: read
     watch: new Watch(world, invariants, scenario.nodes.length, scenario.theme === "cohorts"),
     transitions,
   };
-}
-
-function listen(client: Machine, invariants: Invariants, asks: Random): void {
-  client.paused = () => invariants.paused(client);
-  client.resumed = () => invariants.resumed(client, asks.chance(0.5));
-  client.caughtUp = () => invariants.caughtUp(client);
 }
 
 /** The servers of a run, and how a client gets to them. */
@@ -252,7 +246,7 @@ function storesOfProcess(run: Run, store: Store, client: Machine, makeHandoff: M
 }
 
 function assumptions(
-  { faults, exclusion, wipes, apart, fences, handsOn, cohort, besides, leases, taken, workers }: Scenario,
+  { faults, exclusion, wipes, apart, fences, handsOn, cohort, besides, leases, nodeKind, taken, workers }: Scenario,
   disturbances: Disturbances,
   clients: readonly Machine[],
 ): Assumptions {
@@ -260,10 +254,12 @@ function assumptions(
     exclusion,
     fenceSlack: wipes === "none" ? 0 : apart + (fences > 1 || handsOn ? FENCES_AHEAD : 0),
     disturbedUntil: () => disturbances.last,
+    // Nodes in memory reserve nothing.
+    reservation: nodeKind === "scripts" ? RESERVED : 0,
     longestGap: (machine, last) => {
       // Nobody is told of the end of a lease.
       const polled = taken !== undefined || last?.lapsed;
-      const handoff = faults !== "none" ? RECOVERED : polled ? POLLED : HANDOFF;
+      const handoff = faults !== "none" ? RECOVERED : polled ? POLLED : HANDOFF + (last?.kept ?? 0);
       const dead = clients.filter((client) => client.dead).length;
       const left = dead === 0 ? 0 : leases[1] + dead * workers * RESERVED;
       // A cohort lingers for its own handles alone.
@@ -290,7 +286,5 @@ async function checkNothingLeft(
       if (owner !== RIVAL) invariants.violate(`${name} is left behind on ${node.machine.name}`);
     }
   }
-  for (const { name, dead, pending } of clients) {
-    if (!dead && pending > 0) invariants.violate(`${pending} timers are left behind on ${name}`);
-  }
+  invariants.checkTimers(clients);
 }

@@ -1,4 +1,4 @@
-import { Taken } from "./taken.ts";
+import { Taken } from "../kernel/taken.ts";
 
 /** What a run of Redlock can do, step by step. */
 export const TRANSITIONS = [

@@ -1,4 +1,4 @@
-import type { Untaken } from "./branches.ts";
+import type { Untaken } from "../kernel/branches.ts";
 
 /** Branches of Redlock that no seed takes, by the file, and by what takes them instead. */
 // deno-fmt-ignore

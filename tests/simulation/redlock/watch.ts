@@ -1,10 +1,10 @@
-import type { Claim } from "../../src/contract/store.ts";
-import type { VoteOptions } from "../../src/contract/quorum_node.ts";
+import type { Claim } from "../../../src/contract/store.ts";
+import type { VoteOptions } from "../../../src/contract/quorum_node.ts";
 import type { Handle } from "./handles.ts";
-import type { Invariants } from "./invariants.ts";
-import type { Machine } from "./machine.ts";
+import type { Invariants } from "../invariants.ts";
+import type { Machine } from "../kernel/machine.ts";
 import type { Node } from "./node.ts";
-import type { World } from "./world.ts";
+import type { World } from "../kernel/world.ts";
 
 /**
  * For how long a name that was busy is asked for at its coordinator first, in milliseconds: a second by a clock that
@@ -31,8 +31,8 @@ export class Watch {
   readonly #begun = new WeakSet<Handle>();
 
   /**
-   * Watches stores of so many nodes. With cohorts the number of trips is not judged: a cohort releases in the background
-   * what it has asked for, when the handles that wanted it are gone.
+   * Watches stores of so many nodes. With cohorts the number of trips is not judged: a cohort releases in the
+   * background what it has asked for, when the handles that wanted it are gone.
    */
   constructor(world: World, invariants: Invariants, nodes: number, cohorts: boolean) {
     this.#world = world;

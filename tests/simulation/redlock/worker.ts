@@ -1,14 +1,14 @@
-import type { Clock } from "../../src/time/clock.ts";
-import { acquireFrom } from "../../src/lock/acquisition.ts";
-import { LockLostError, LockTimeoutError, QuorumError, StoreError } from "../../src/contract/errors.ts";
-import type { Lock } from "../../src/lock/lock.ts";
-import { checkAcquireOptions } from "../../src/lock/options.ts";
-import type { Mode, Store } from "../../src/contract/store.ts";
+import type { Clock } from "../../../src/time/clock.ts";
+import { acquireFrom } from "../../../src/lock/acquisition.ts";
+import { LockLostError, LockTimeoutError, QuorumError, StoreError } from "../../../src/contract/errors.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { checkAcquireOptions } from "../../../src/lock/options.ts";
+import type { Mode, Store } from "../../../src/contract/store.ts";
 import { type Handle, runFor } from "./handles.ts";
 import type { Inspection } from "./inspection.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine } from "../kernel/machine.ts";
 import { ObservedStore } from "./observed_store.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../kernel/random.ts";
 import type { Run } from "./run.ts";
 
 /** How much longer than its wait an acquire may take by the machine's clock, in milliseconds. */
