@@ -13,7 +13,7 @@ import {
   type Snapshot,
   type Store,
 } from "../../../src/contract/store.ts";
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../kernel/random.ts";
 import type { Server, Tenure } from "./server.ts";
 import type { Host, Turns } from "./turns.ts";
 

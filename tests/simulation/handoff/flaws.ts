@@ -1,5 +1,6 @@
 import type { Attempt, AttemptOptions, Claim, Store } from "../../../src/contract/store.ts";
 import type { Connection } from "./connection.ts";
+import type { HandoffName } from "./scenario.ts";
 
 /** Plants a bug in a connection. */
 export type Flaw = (connection: Connection) => void;
@@ -32,8 +33,11 @@ function answering(
   }));
 }
 
-/** Bugs that the judge must notice, each in a process that hands nothing on, by the rules that they break. */
-export const FLAWS: readonly (readonly [flaw: string, rules: readonly string[], make: Flaw])[] = [
+/** A bug, the rules that it breaks, and how the process hands locks on, by default not at all. */
+type FlawCase = readonly [flaw: string, rules: readonly string[], make: Flaw, handoff?: HandoffName];
+
+/** Bugs that the judge must notice. */
+export const FLAWS: readonly FlawCase[] = [
   ["hands the last grant to whoever asks", ["two holders in one process", "fence fell or repeated"], (connection) => {
     const last = new Map<string, Attempt>();
     let attempts = 0;
@@ -134,4 +138,8 @@ export const FLAWS: readonly (readonly [flaw: string, rules: readonly string[], 
       renew: (claim) => connection.renew({ ...claim, lease: claim.lease + 1 }),
     })),
   ],
+  ["does not name the waiters that sleep", ["place lost"], (connection) => {
+    const attempt = connection.attempt.bind(connection);
+    connection.attempt = (claim, options) => attempt(claim, { ...options, alive: [] });
+  }, "linger"],
 ];

@@ -45,7 +45,10 @@ export class Handle implements Wish {
   declare readonly forgotten: boolean;
   declare readonly atLeast: number;
   readonly begunAt: number;
-  /** Which attempt of all was its first one, or its first one that was to wait: those who came earlier have a smaller one. */
+  /**
+   * Which attempt of all was its first one, or its first one that was to wait: those who came earlier have a smaller
+   * one.
+   */
   place = Infinity;
   #enqueues = false;
   phase: "waiting" | "held" | "over" = "waiting";

@@ -1,5 +1,5 @@
 import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../../src/contract/errors.ts";
-import { excluded, fenceOrder, mayShare } from "../exclusion.ts";
+import { excluded, fenceOrder, mayShare } from "../../verification/exclusion.ts";
 import type { Handle } from "./handle.ts";
 import type { Process } from "./process.ts";
 import type { Deed, Scenario } from "./scenario.ts";
@@ -39,12 +39,6 @@ const NAMED_MS = 7_500;
 /** How long after a close waiters may go on. */
 const CLOSED_MS = 600;
 
-/** What was wrong. */
-export interface Violation {
-  readonly rule: string;
-  readonly what: string;
-}
-
 /** What the judge sees of the world. */
 export interface Court {
   readonly scenario: Scenario;
@@ -58,7 +52,7 @@ export interface Court {
 
 /** Judges what callers see. */
 export class Judge {
-  readonly violations: Violation[] = [];
+  readonly violations: string[] = [];
   readonly #court: Court;
   /** The last fence that was granted of each tenure. */
   readonly #fences = new Map<Tenure, bigint>();
@@ -75,7 +69,7 @@ export class Judge {
 
   /** Notes what is wrong. */
   violated(rule: string, what: string): void {
-    this.violations.push({ rule, what });
+    this.violations.push(`${rule}: ${what}`);
   }
 
   /** Judges a grant when its caller is told. */
@@ -395,10 +389,12 @@ export class Judge {
 
   /** Judges that a process names its sleeping handles: a store drops the places of others. */
   #judgePlaces(): void {
-    const { turns, processes } = this.#court;
+    const { turns, processes, handles } = this.#court;
     for (const { number, connection, stalledUntil, disturbedAt, closedAt } of processes) {
       if (closedAt !== undefined || Math.max(stalledUntil, disturbedAt) + AFTERMATH_MS > turns.now) continue;
       for (const id of connection.silent(NAMED_MS)) {
+        // Nobody needs the place of a handle whose caller has given up, or that an attempt has made after its release.
+        if (!handles.some(({ phase, ids }) => phase === "waiting" && ids.at(-1) === id)) continue;
         this.violated("place lost", `process ${number} has not named ${id} for ${NAMED_MS} ms, which waits`);
       }
     }
@@ -411,7 +407,9 @@ export class Judge {
 
   /** Returns whether something may have gone wrong for a handle, or near it: then others may come before it. */
   #isFaulted(handle: Handle): boolean {
-    return this.#isDisturbed(handle) || handle.process.faultedAt > handle.begunAt - AFTERMATH_MS;
+    const { process, begunAt } = handle;
+    // To the server, those who waited in a process that stalled may have died.
+    return this.#isDisturbed(handle) || Math.max(process.faultedAt, process.stalledUntil) > begunAt - AFTERMATH_MS;
   }
 
   #isDisturbed({ process, begunAt }: Handle): boolean {

@@ -1,5 +1,5 @@
 import type { Capability } from "../../../src/contract/store.ts";
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../kernel/random.ts";
 import type { Line } from "./connection.ts";
 import type { HandoffKind } from "./stores.ts";
 
@@ -56,7 +56,9 @@ export interface Scenario {
   readonly pauses: readonly number[];
   /** How likely a call is lost, or made twice, between its caller and what hands locks on. */
   readonly door: number;
-  /** Whether the process makes its cohort, and another one, of its connection itself, to which nobody else has access. */
+  /**
+   * Whether the process makes its cohort, and another one, of its connection itself, to which nobody else has access.
+   */
   readonly bare: boolean;
   /** How likely a lock is kept for some time, although it is released before. */
   readonly keeps: number;
@@ -98,7 +100,8 @@ export function drawScenario(
       ? { request: 0, reply: 0, late: ordered ? 0 : 0.5, never: 0 }
       : { request: rate(0.03), reply: rate(0.03), late: rate(0.02), never: rate(0.005) },
     ages: random.pick([0, 0, 0.2]),
-    // The server forgets a waiter that neither attempts nor listens, whoever names it: other processes may then overtake it.
+    // The server forgets a waiter that neither attempts nor listens, whoever names it: other processes may then
+    // overtake it.
     sleeps: listens && typeof handoff !== "string" && new Random(seed ^ 0x51ee).chance(1 / 4),
     listens,
     faulty: theme === "lost replies"

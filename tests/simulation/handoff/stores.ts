@@ -4,10 +4,12 @@ import type { Clock } from "../../../src/time/clock.ts";
 import { HandoffCohort } from "../../../src/cohort/cohort.ts";
 import type { Store } from "../../../src/contract/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import type { Branches } from "../../simulation/branches.ts";
+import type { Branches } from "../kernel/branches.ts";
 import type { Connection } from "./connection.ts";
 
-/** How a process hands a lock on: not at all, as every store does by itself, or as `cohort()` with these options does. */
+/**
+ * How a process hands a lock on: not at all, as every store does by itself, or as `cohort()` with these options does.
+ */
 export type HandoffKind = "none" | "default" | { readonly keep: number; readonly linger: number };
 
 /** The stores of one process: what its tasks acquire locks from. */

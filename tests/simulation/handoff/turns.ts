@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Timer } from "../../../src/time/clock.ts";
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../kernel/random.ts";
+import { type Due, Upcoming } from "../kernel/upcoming.ts";
 
 /** How many microtasks lie between two things of one turn, at most. */
 export const HOPS = 12;
@@ -13,10 +14,8 @@ export interface Host {
   readonly stalledUntil: number;
 }
 
-/** What is due at a time. */
-interface Due {
+interface Event extends Due {
   at: number;
-  readonly number: number;
   readonly run: () => void;
   readonly host: Host | undefined;
   /** Whether it is a timer, which runs before all else in a turn. */
@@ -26,15 +25,14 @@ interface Due {
 
 /**
  * Virtual time, in turns of the event loop. What is due at the same moment happens in one turn or in several. Within a
- * turn, replies and what tasks do happen at random microtasks, so that they meet each other half done. Timers do not: an
- * event loop runs them before all else.
+ * turn, replies and what tasks do happen at random microtasks, so that they meet each other half done. Timers do not:
+ * an event loop runs them before all else.
  */
 export class Turns {
   readonly #random: Random;
   #now = 1_000;
   #number = 0;
-  /** What is due, by time and then by number. */
-  #due: Due[] = [];
+  readonly #upcoming = new Upcoming<Event>();
   #hop = 0;
   #turn = 0;
   #running = false;
@@ -62,14 +60,14 @@ export class Turns {
 
   /** Runs something at a time, in a turn of its own or with others. */
   at(time: number, run: () => void, { host, timer = false }: { host?: Host; timer?: boolean } = {}): Timer {
-    const due: Due = { at: Math.max(time, this.#now), number: this.#number++, run, host, timer, cancelled: false };
-    this.#insert(due);
+    const due: Event = { at: Math.max(time, this.#now), number: this.#number++, run, host, timer, cancelled: false };
+    this.#upcoming.add(due);
     return { cancel: () => void (due.cancelled = true) };
   }
 
   /**
-   * Runs something in the present turn, a few microtasks from now, by default a random number of them; between two turns,
-   * in the next one.
+   * Runs something in the present turn, a few microtasks from now, by default a random number of them; between two
+   * turns, in the next one.
    */
   soon(run: () => void, hops: number = this.#hops()): void {
     if (!this.#running) return void this.at(this.#now, run);
@@ -89,9 +87,7 @@ export class Turns {
     this.#turn++;
     this.#hop = 0;
     this.#running = true;
-    for (const { run, timer, cancelled } of due) {
-      this.soon(timer ? () => cancelled || run() : run, timer ? 0 : this.#hops());
-    }
+    for (const { run, timer } of due) this.soon(run, timer ? 0 : this.#hops());
     while (this.#agenda.size > 0) {
       while (this.#agenda.size > 0) {
         const now = this.#agenda.get(this.#hop) ?? [];
@@ -108,43 +104,40 @@ export class Turns {
   }
 
   /** Takes what happens in the next turn: some of that which is due at the next moment, timers first. */
-  #takeDue(until: number): Due[] {
-    for (let first = this.#due[0]; first !== undefined && first.at <= until; first = this.#due[0]) {
+  #takeDue(until: number): Event[] {
+    const upcoming = this.#upcoming;
+    for (let first = upcoming.next; first !== undefined && first.at <= until; first = upcoming.next) {
       this.#now = Math.max(this.#now, first.at);
-      let end = this.#due.findIndex(({ at }) => at > this.#now);
-      if (end < 0) end = this.#due.length;
-      const ready = this.#due.splice(0, end).filter((due) => {
-        if (due.cancelled) return false;
-        if (due.host === undefined || due.host.stalledUntil <= this.#now) return true;
-        due.at = due.host.stalledUntil;
-        this.#insert(due);
-        return false;
-      });
+      const ready = this.#takeReady();
       if (ready.length === 0) continue;
       const lead = ready.splice(this.#random.integer(0, ready.length - 1), 1)[0]!;
       const joined = [lead];
       for (const due of ready) {
         const joins = this.#random.chance(JOINS) && (lead.timer || !due.timer);
         if (joins) joined.push(due);
-        else this.#insert(due);
+        else upcoming.add(due);
       }
       return joined.sort((a, b) => Number(b.timer) - Number(a.timer));
     }
     return [];
   }
 
-  #hops(): number {
-    return this.#random.chance(1 / 3) ? 0 : this.#random.integer(0, HOPS);
+  /** Takes what is due now, but for that of machines which are stalled: it is due when they go on. */
+  #takeReady(): Event[] {
+    const ready: Event[] = [];
+    for (let due = this.#upcoming.next; due !== undefined && due.at <= this.#now; due = this.#upcoming.next) {
+      this.#upcoming.take();
+      if (due.cancelled) continue;
+      if (due.host === undefined || due.host.stalledUntil <= this.#now) ready.push(due);
+      else {
+        due.at = due.host.stalledUntil;
+        this.#upcoming.add(due);
+      }
+    }
+    return ready;
   }
 
-  #insert(due: Due): void {
-    let low = 0;
-    for (let high = this.#due.length; low < high;) {
-      const middle = (low + high) >> 1;
-      const { at, number } = this.#due[middle]!;
-      if (at < due.at || at === due.at && number < due.number) low = middle + 1;
-      else high = middle;
-    }
-    this.#due.splice(low, 0, due);
+  #hops(): number {
+    return this.#random.chance(1 / 3) ? 0 : this.#random.integer(0, HOPS);
   }
 }

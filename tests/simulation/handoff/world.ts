@@ -3,11 +3,12 @@ import { acquire, tryAcquire } from "../../../src/lock/acquire.ts";
 import { acquireAll } from "../../../src/lock/acquire_all.ts";
 import type { LockEvent } from "../../../src/contract/events.ts";
 import type { Claim, Store } from "../../../src/contract/store.ts";
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../kernel/random.ts";
+import type { RunOutcome } from "../kernel/runs.ts";
 import { Connection, type Fixture } from "./connection.ts";
 import type { Flaw } from "./flaws.ts";
 import { Handle, type Held, type Wish } from "./handle.ts";
-import { ABORTED, type Court, Judge, type Violation } from "./judge.ts";
+import { ABORTED, type Court, Judge } from "./judge.ts";
 import { type Door, HostClock, Process } from "./process.ts";
 import type { Deed, Scenario } from "./scenario.ts";
 import { Server, type Tenure } from "./server.ts";
@@ -28,12 +29,6 @@ const KEPT_MS = 300;
 
 /** How long handles wait in the end whose leases are shorter than the way to the server, in milliseconds. */
 const HOPELESS_MS = 5_000;
-
-/** How a run has ended. */
-export interface Outcome {
-  readonly violations: readonly Violation[];
-  readonly granted: number;
-}
 
 /** How to run a world. */
 export interface WorldOptions {
@@ -96,7 +91,7 @@ export class World implements Court {
   }
 
   /** Runs it to its end, or until something is wrong. */
-  async run(): Promise<Outcome> {
+  async run(): Promise<RunOutcome> {
     this.#note(() => describe(this.scenario));
     this.#burst();
     await this.#goOn(() => this.#left > 0, Infinity);
