@@ -8,10 +8,10 @@ import { CasStore } from "../../../src/engine/store.ts";
 import { TURN_MS } from "../../../src/engine/period.ts";
 import type { Store } from "../../../src/contract/store.ts";
 import type { Engine } from "./engine.ts";
-import { Disturbances } from "../disturbances.ts";
-import { Machine } from "../machine.ts";
-import { Random } from "../random.ts";
-import { World } from "../world.ts";
+import { Disturbances } from "../kernel/disturbances.ts";
+import { Machine } from "../kernel/machine.ts";
+import { Random } from "../kernel/random.ts";
+import { World } from "../kernel/world.ts";
 import { DocumentServer, FAULTLESS } from "./server.ts";
 import type { SimulationOptions } from "./simulate.ts";
 import { Transitions } from "./transitions.ts";
@@ -62,8 +62,8 @@ async function abandonAttempt(variant: Variant, options: SimulationOptions): Pro
 }
 
 /**
- * Lets a waiter give up at the moment at which it gets the turn, on a server that tells of news alone. The next one must be
- * granted the lock soon, which nobody but the first one knows to be its own. Returns what is wrong.
+ * Lets a waiter give up at the moment at which it gets the turn, on a server that tells of news alone. The next one
+ * must be granted the lock soon, which nobody but the first one knows to be its own. Returns what is wrong.
  */
 export async function giveUpTheTurn(options: SimulationOptions = {}): Promise<readonly string[]> {
   const place = new Place({ clock: true, used: false, handsOn: false }, options, true);
@@ -112,8 +112,8 @@ const WAITERS = 5;
 const PAUSED = 10_000;
 
 /**
- * Lets a process with several waiters miss its turn. That must cost the next one in the queue one turn, and once the process
- * is back its waiters must be served before those that came after them. Returns what is wrong.
+ * Lets a process with several waiters miss its turn. That must cost the next one in the queue one turn, and once the
+ * process is back its waiters must be served before those that came after them. Returns what is wrong.
  */
 export async function missTheTurn(options: SimulationOptions = {}): Promise<readonly string[]> {
   const violations: string[] = [];

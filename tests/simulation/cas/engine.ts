@@ -1,6 +1,6 @@
 import type { CasStore } from "../../../src/engine/store.ts";
-import type { Branches } from "../branches.ts";
-import { changedSources } from "../changed_sources.ts";
+import type { Branches } from "../kernel/branches.ts";
+import { changedSources } from "../kernel/changed_sources.ts";
 
 /** The class of the engine's stores: the shipped one, or one that was made of changed sources. */
 export type Engine = typeof CasStore;
@@ -15,7 +15,7 @@ const COUNTED: readonly string[] = [
     "own_waiters",
     "period",
     "plan",
-    "requests",
+    "refusal",
     "seen",
     "store",
     "succession",

@@ -1,7 +1,7 @@
-import type { Disturbances } from "../disturbances.ts";
-import type { Drift, Machine } from "../machine.ts";
-import type { Random } from "../random.ts";
-import type { World } from "../world.ts";
+import type { Disturbances } from "../kernel/disturbances.ts";
+import type { Drift, Machine } from "../kernel/machine.ts";
+import type { Random } from "../kernel/random.ts";
+import type { World } from "../kernel/world.ts";
 import type { Rest, Scenario } from "./scenario.ts";
 import type { DocumentServer } from "./server.ts";
 

@@ -193,7 +193,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "a write that is never answered": {
     causes: / is not free although nothing fails any more$/,
-    engine: [{ file: "requests.ts", from: "await within(ms, request, this.#clock, sentAt)", to: "await request" }],
+    engine: [{ file: "lock.ts", from: "await within(ms, request, clock, sentAt)", to: "await request" }],
   },
   "the engine's own time instead of the server's": {
     causes: TWO_HOLDERS,

@@ -1,16 +1,14 @@
 import { CAPABILITIES, type Capability, type Claim, type EvictOptions } from "../../../src/contract/store.ts";
 import { type Attempt, type AttemptOptions, drift, type Renewal, type Store } from "../../../src/contract/store.ts";
 import type { CasStore } from "../../../src/engine/store.ts";
-import { Machine } from "../machine.ts";
-import type { Random } from "../random.ts";
-import type { World } from "../world.ts";
+import { Machine } from "../kernel/machine.ts";
+import { USUAL } from "../kernel/messages.ts";
+import type { Random } from "../kernel/random.ts";
+import type { World } from "../kernel/world.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** How its store object is to be: what a lock object of `durableObject()` says. */
 export const HOSTED = { store: "one", graceMs: 3_000, retryAsleepMs: 60_000 } as const;
-
-/** How long a message between a handle and the object takes, in milliseconds. */
-const TRIP = [0.1, 2] as const;
 
 /** When a handle notices that the object has ended, in milliseconds: within the time that the next one waits for it. */
 const NOTICED = [1, 2_500] as const;
@@ -67,12 +65,12 @@ export class Host {
     const { world, random } = this.#hosting;
     const answer = (ms: number, run: () => void) => void world.after(ms, () => client.deliver(run));
     return new Promise((resolve, reject) => {
-      world.after(random.between(...TRIP), () => {
+      world.after(random.between(...USUAL), () => {
         const { machine, store, ended } = this.#object;
         const lost = () => answer(random.spread(...NOTICED), () => reject(new Error("the object has ended")));
         ended.add(lost);
         const over = (run: () => void) => {
-          if (ended.delete(lost)) answer(random.between(...TRIP), run);
+          if (ended.delete(lost)) answer(random.between(...USUAL), run);
         };
         machine.deliver(() => {
           work(store).then((value) => over(() => resolve(value)), (error) => over(() => reject(error)));
@@ -115,15 +113,9 @@ export class HostedStore implements Store {
     this.#waiting = waiting;
   }
 
-  async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
-    if (options.enqueue) this.#waiting.attempts(claim, this.#client);
-    if (options.steal) this.#waiting.steals(claim);
-    let attempt: Attempt | undefined;
-    try {
-      return attempt = await this.#host.call(this.#client, (store) => store.attempt(claim, options));
-    } finally {
-      this.#waiting.answered(claim, attempt);
-    }
+  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const go = () => this.#host.call(this.#client, (store) => store.attempt(claim, options));
+    return this.#waiting.attempt(claim, this.#client, options, go);
   }
 
   renew(claim: Claim): Promise<Renewal> {

@@ -3,7 +3,7 @@ import type { Backend } from "../../../src/engine/mod.ts";
 import type { CasSettings } from "../../../src/engine/options.ts";
 import { CasStore } from "../../../src/engine/store.ts";
 import type { Attempt, AttemptOptions, Claim } from "../../../src/contract/store.ts";
-import type { Machine } from "../machine.ts";
+import type { Machine } from "../kernel/machine.ts";
 import type { Engine } from "./engine.ts";
 import type { Waiting } from "./waiting.ts";
 
@@ -24,15 +24,8 @@ export function observedStore(
   { waiting, client, backend, settings, clock, luck, engine = CasStore }: Surroundings,
 ): CasStore {
   class ObservedStore extends engine {
-    override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
-      if (options.enqueue) waiting.attempts(claim, client);
-      if (options.steal) waiting.steals(claim);
-      let attempt: Attempt | undefined;
-      try {
-        return attempt = await super.attempt(claim, options);
-      } finally {
-        waiting.answered(claim, attempt);
-      }
+    override attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+      return waiting.attempt(claim, client, options, () => super.attempt(claim, options));
     }
 
     override release(claim: Claim): Promise<boolean> {

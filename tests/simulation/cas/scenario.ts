@@ -1,6 +1,6 @@
 import type { HandoffSettings } from "../../../src/handoff/context.ts";
-import type { Drift } from "../machine.ts";
-import { Random } from "../random.ts";
+import type { Drift } from "../kernel/machine.ts";
+import { Random } from "../kernel/random.ts";
 import { FAULTLESS, type Quality } from "./server.ts";
 
 /** A time in which nobody does anything, in milliseconds since the beginning. */
@@ -139,7 +139,9 @@ export function draw(random: Random, seed: number): Scenario {
   return mixed(drawThemed(random), new Random(seed ^ 0x31415926));
 }
 
-/** Adds to some runs what else there may be: other kinds of locks, cohorts, connections that are closed, other programs. */
+/**
+ * Adds to some runs what else there may be: other kinds of locks, cohorts, connections that are closed, other programs.
+ */
 function mixed(scenario: Scenario, random: Random): Scenario {
   const { crashes, shortWaits, visitors, faults, hosted, rest, maxBytes, faultGap } = scenario;
   if (crashes > 0 || shortWaits || !random.chance(visitors ? MIXED_VISITS : MIXED)) return scenario;
@@ -179,7 +181,9 @@ function drawThemed(random: Random): Scenario {
   return theme < 0.465 ? timed(random) : anything(random);
 }
 
-/** Draws a run in which the server often tells a wrong time, while several leases of different length are not renewed. */
+/**
+ * Draws a run in which the server often tells a wrong time, while several leases of different length are not renewed.
+ */
 function leaping(random: Random): Scenario {
   return {
     ...anything(random),

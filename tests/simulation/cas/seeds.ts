@@ -1,7 +1,7 @@
 /**
- * The seeds that are run on every change. `deno task sim --world cas --explore` names those that newly take a branch of the
- * engine, or one directly after another. Of these, each is kept that does so again where the last ones come first: what is
- * reached rarely brings most of the rest along.
+ * The seeds that are run on every change. `deno task sim --world cas --explore` names those that newly take a branch of
+ * the engine, or one directly after another. Of these, each is kept that does so again where the last ones come first:
+ * what is reached rarely brings most of the rest along.
  */
 // deno-fmt-ignore
 export const CHOSEN: readonly number[] = [

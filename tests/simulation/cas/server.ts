@@ -9,31 +9,30 @@ import type {
   WriteResult,
 } from "../../../src/engine/mod.ts";
 import { StoreError } from "../../../src/contract/errors.ts";
-import type { Disturbances } from "../disturbances.ts";
+import type { Disturbances } from "../kernel/disturbances.ts";
 import { parseDocument } from "../../../src/engine/document.ts";
 import { TURN_MS } from "../../../src/engine/period.ts";
 import { POSITION } from "../../../src/engine/sweeper.ts";
 import { SimulatedTimers } from "./timers.ts";
 import type { Transitions } from "./transitions.ts";
 import type { ChangedDocument } from "./waiting.ts";
-import type { Machine } from "../machine.ts";
-import type { Random } from "../random.ts";
-import type { World } from "../world.ts";
+import type { Machine } from "../kernel/machine.ts";
+import { delayed, NOTICED, type Quality as MessageQuality, USUAL } from "../kernel/messages.ts";
+import type { Random } from "../kernel/random.ts";
+import type { World } from "../kernel/world.ts";
 
-/** How bad the way to the server is: probabilities, for each message. */
-export interface Quality {
-  readonly lost: number;
-  readonly doubled: number;
+/** How bad the way to the server is. */
+export interface Quality extends MessageQuality {
   /** How often a request is sent again, unseen, because its connection is closed before the reply, which is lost. */
   readonly repeated: number;
-  readonly delayed: number;
-  /** How long a message that is delayed takes at the most, in milliseconds. */
-  readonly longest: number;
   /** How often a read gives what was there before one of the last writes. */
   readonly old: number;
   /** How often a watch misses what has changed, and fails or never ends. */
   readonly missed: number;
-  /** How often a clock is wrong at the moment of a reply to a read: the server's in what it tells, or that of the client. */
+  /**
+   * How often a clock is wrong at the moment of a reply to a read: the server's in what it tells, or that of the
+   * client.
+   */
   readonly leaps: number;
 }
 
@@ -67,7 +66,10 @@ export interface Abilities {
   readonly clock: boolean;
   /** Whether it tells its clock in the reply to a write that it has executed, too. */
   readonly timedWrites: boolean;
-  /** How far the clock of a second machine is ahead of that, which decides on every other write; `undefined` if none does. */
+  /**
+   * How far the clock of a second machine is ahead of that, which decides on every other write; `undefined` if none
+   * does.
+   */
   readonly second: number | undefined;
   /** Whether it has timers. */
   readonly timers: boolean;
@@ -110,7 +112,10 @@ interface Kept {
 /** Why requests are late. */
 export const LATE_BECAUSE = "the simulated network is slow";
 
-/** What another program has written: under the first of these names no document, and under the second one of a later version. */
+/**
+ * What another program has written: under the first of these names no document, and under the second one of a later
+ * version.
+ */
 export const STRANGERS: Readonly<Record<string, string>> = {
   "B": "not a document",
   "z": JSON.stringify({ holdfast: 99 }),
@@ -121,22 +126,18 @@ const NO_CURSOR = "!";
 
 const ABSENT: Kept = { value: undefined, version: 0, at: 0 };
 
-/** By how much a clock is wrong that leaps, in milliseconds: always forward, as leases end early or late by that alone. */
+/**
+ * By how much a clock is wrong that leaps, in milliseconds: always forward, as leases end early or late by that alone.
+ */
 const LEAP = [100, 40_000] as const;
+
+/** By how much the clock of a client is set wrong: by less it may be apart from others all the time. */
+const CLIENT_LEAP = [1_100, 40_000] as const;
 
 /** A document that was written less than so many milliseconds ago is in use: 7 days, but for what clocks are set by. */
 const IN_USE = 6 * 24 * 3_600_000;
 
-/** How long a message usually takes, in milliseconds. */
-const USUAL = [0.1, 2] as const;
-
-/** How long a message that is delayed takes at the least, in milliseconds. */
-const HELD_UP = 2;
-
-/** How long a client takes to notice that its request was lost, if it does, in milliseconds. */
-const NOTICED = [0.1, 300] as const;
-
-/** How often it does. */
+/** How often a client notices that its request was lost. */
 const NOTICES = 0.5;
 
 /** How often a client notices that a watch of its has missed something. */
@@ -400,7 +401,10 @@ export class DocumentServer {
     return [...this.#kept].filter(([key, kept]) => kept !== ABSENT && key !== POSITION).map(([key]) => key).sort();
   }
 
-  /** Checks that nothing is left that nobody has used since a time, if a client has read all pages in the last so many milliseconds. */
+  /**
+   * Checks that nothing is left that nobody has used since a time, if a client has read all pages in the last so many
+   * milliseconds.
+   */
   checkSwept(since: number, ms: number): void {
     const reads = (times: number[]) => times.filter((at) => at > this.#world.now - ms).length;
     const most = Math.max(0, ...[...this.#listed.values()].map(reads));
@@ -486,10 +490,13 @@ export class DocumentServer {
     });
   }
 
-  /** Returns what sets the clock of a client wrong for one moment, if that is so now, and whoever decides goes by no other. */
+  /**
+   * Returns what sets the clock of a client wrong for one moment, if that is so now, and whoever decides goes by no
+   * other.
+   */
   #leap(client: Machine): (() => void) | undefined {
     if (this.#has.clock || !this.#random.chance(this.#quality.leaps)) return undefined;
-    const by = this.#random.spread(...LEAP);
+    const by = this.#random.spread(...CLIENT_LEAP);
     return () => {
       this.#disturbances.note(this.#world.now);
       client.setWall(by);
@@ -548,7 +555,7 @@ export class DocumentServer {
 
   #delay(): number {
     if (!this.#random.chance(this.#quality.delayed)) return this.#random.between(...USUAL);
-    const delay = this.#random.spread(HELD_UP, this.#quality.longest);
+    const delay = delayed(this.#random, this.#quality);
     this.#disturbances.note(this.#world.now + delay);
     return delay;
   }

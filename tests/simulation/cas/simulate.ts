@@ -5,13 +5,13 @@ import { CasStore } from "../../../src/engine/store.ts";
 import { TURN_MS } from "../../../src/engine/period.ts";
 import { HandoffPlace } from "../../../src/handoff/place.ts";
 import type { Store } from "../../../src/contract/store.ts";
-import { Disturbances } from "../disturbances.ts";
-import { HandleIds } from "./handle_ids.ts";
+import { Disturbances } from "../kernel/disturbances.ts";
+import { numberedIds } from "../kernel/runtime.ts";
 import type { Fences } from "../../verification/exclusion.ts";
 import { Invariants } from "../invariants.ts";
-import { type Drift, Machine } from "../machine.ts";
-import { Random } from "../random.ts";
-import { World } from "../world.ts";
+import { type Drift, Machine } from "../kernel/machine.ts";
+import { Random } from "../kernel/random.ts";
+import { World } from "../kernel/world.ts";
 import type { Engine } from "./engine.ts";
 import { type Breakable, FaultSchedule, setAtRest, setRight } from "./fault_schedule.ts";
 import { Host, HOSTED, HostedStore } from "./hosted_store.ts";
@@ -35,16 +35,21 @@ export interface Outcome {
   readonly violations: readonly string[];
   readonly granted: number;
   readonly transitions: Transitions;
-  /** The longest time until a waiter was woken that had the turn, or was struck off, with nothing in the way, in milliseconds. */
+  /**
+   * The longest time until a waiter was woken that had the turn, or was struck off, with nothing in the way, in
+   * milliseconds.
+   */
   readonly longestSleep: number;
 }
 
-/** How long after the last fault, and the lease of one that has died, every call must have returned, in milliseconds. */
+/**
+ * How long after the last fault, and the lease of one that has died, every call must have returned, in milliseconds.
+ */
 const BOUND = 60_000;
 
 /**
- * For how long a lock may be nobody's although it is waited for, in milliseconds: with faults, and without. Who has the turn
- * may give up just before it would look, and the next one looks as late as it.
+ * For how long a lock may be nobody's although it is waited for, in milliseconds: with faults, and without. Who has the
+ * turn may give up just before it would look, and the next one looks as late as it.
  */
 const RECOVERED = 10_000;
 const HANDED_OVER = 1_200;
@@ -52,7 +57,9 @@ const HANDED_OVER = 1_200;
 /** How long after the end of a turn somebody has noticed that, in milliseconds. */
 const NOTICED = 500;
 
-/** When a loop of crashes begins and ends, and until when the lock is held that its processes wait for, in milliseconds. */
+/**
+ * When a loop of crashes begins and ends, and until when the lock is held that its processes wait for, in milliseconds.
+ */
 const CRASHES = { from: 1_000, until: 11_000, held: 60_000 } as const;
 
 /** For how long such a process lives, in milliseconds. */
@@ -61,7 +68,10 @@ const LIFE = [20, 1_000] as const;
 /** When a sleeping waiter is woken at the latest, in milliseconds: who polls, who is told, and if that fails. */
 const WOKEN = { polling: 2_000, told: 1_500, looking: 6_500 } as const;
 
-/** When a holder knows at the latest that its lock was taken away, in milliseconds: who polls, and who looks beside a watch. */
+/**
+ * When a holder knows at the latest that its lock was taken away, in milliseconds: who polls, and who looks beside a
+ * watch.
+ */
 const KNOWN = { polling: 5_000, looking: 12_000 } as const;
 
 /** For how long a store object sweeps at the end of a rest, so that nothing is left, in milliseconds. */
@@ -93,7 +103,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   const world = new World(options.log);
   const scenario = draw(random, seed);
   world.trace("", `seed ${seed}: ${JSON.stringify(scenario)}`);
-  using _ids = new HandleIds();
+  using _ids = numberedIds();
   return await new Simulation(world, random, scenario, options).run();
 }
 
@@ -129,6 +139,7 @@ class Simulation {
       exclusion: true,
       fenceSlack: 0,
       disturbedUntil: () => this.#disturbances.last,
+      reservation: 0,
       longestGap: (_, last) => this.#longestGap(last?.lapsed ?? false),
     });
     this.#server = new DocumentServer(world, new Machine(world, "s", scenario.server), random.fork(), {
@@ -177,11 +188,7 @@ class Simulation {
     }
     await this.#returned();
     await world.run(this.#failed, world.now + 2_000);
-    for (const { name, dead, pending } of this.#clients) {
-      if (!dead && pending > 0 && !this.#failed()) {
-        this.#invariants.violate(`${pending} timers are left behind on ${name}`);
-      }
-    }
+    if (!this.#failed()) this.#invariants.checkTimers(this.#clients);
     for (const client of this.#clients) {
       const watches = this.#server.watches(client);
       if (!client.dead && watches.length > 0 && !this.#failed()) {
@@ -233,12 +240,8 @@ class Simulation {
   }
 
   #connect(name: string, drift: Drift): Machine {
-    const invariants = this.#invariants;
     const client = new Machine(this.#world, name, drift);
-    const asks = this.#random.fork();
-    client.paused = () => invariants.paused(client);
-    client.resumed = () => invariants.resumed(client, asks.chance(0.5));
-    client.caughtUp = () => invariants.caughtUp(client);
+    this.#invariants.judge(client, this.#random.fork());
     const backend = this.#server.connect(client) as Backend;
     this.#world.on(client, () => {
       const store = this.#host === undefined
@@ -350,7 +353,9 @@ class Simulation {
     });
   }
 
-  /** Lets a process begin that waits for less than the lease of the killed holder, and the next one if it gets nothing. */
+  /**
+   * Lets a process begin that waits for less than the lease of the killed holder, and the next one if it gets nothing.
+   */
   #visit(
     { number, killedAt, dead }: { readonly number: number; readonly killedAt: number; readonly dead: number },
   ): void {
@@ -404,7 +409,8 @@ class Simulation {
 }
 
 /**
- * Returns between which fences those lie that were granted and revoked by one write: their holders are in neither document.
+ * Returns between which fences those lie that were granted and revoked by one write: their holders are in neither
+ * document.
  */
 function passing({ before, after }: ChangedDocument): Required<Fences>[] {
   const handles = after.revoked?.handles ?? [];

@@ -1,6 +1,6 @@
 import type { ServerTimers } from "../../../src/engine/mod.ts";
-import type { Machine } from "../machine.ts";
-import type { Random } from "../random.ts";
+import type { Machine } from "../kernel/machine.ts";
+import type { Random } from "../kernel/random.ts";
 
 /** How much later than it may a timer is over for others, in milliseconds. */
 const LATER = [0.1, 600] as const;

@@ -1,6 +1,6 @@
 import { type LockDocument, parseDocument } from "../../../src/engine/document.ts";
 import { handleOf } from "../../../src/contract/store.ts";
-import { Taken } from "../taken.ts";
+import { Taken } from "../kernel/taken.ts";
 
 /** What writes do to a document. */
 const TRANSITIONS = [

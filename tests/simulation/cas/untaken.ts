@@ -1,4 +1,4 @@
-import type { Untaken } from "../branches.ts";
+import type { Untaken } from "../kernel/branches.ts";
 
 /** Branches of the engine that no seed takes, by the file, and by what takes them instead. */
 // deno-fmt-ignore
@@ -10,7 +10,7 @@ export const UNTAKEN: Untaken = {
   },
   "engine/lock.ts": {
     "names are dropped while a write of one is on its way, which is rare: tests/engine/lock_test.ts": [
-      "isUseless never missing: this.last?.isStale(this.#context.clock.now())",
+      "isUseless never missing: this.last?.isStale(this.context.clock.now())",
     ],
   },
   "engine/own_waiters.ts": {
@@ -30,7 +30,7 @@ export const UNTAKEN: Untaken = {
       "planOf never missing: NEEDS.find((need) => all.includes(need))",
     ],
   },
-  "engine/requests.ts": {
+  "engine/refusal.ts": {
     "a page is swept when its connection is closed, which is rare: tests/engine/sweeper_test.ts": [
       "warnOfRefusal never false: !closed",
     ],
@@ -42,7 +42,8 @@ export const UNTAKEN: Untaken = {
   "engine/store.ts": {
     "it reads the system's clock: tests/engine/store_test.ts": [
       "never called: export function cas<Version>(backend: Backend<Version>, options: CasOptions = {}",
-      "never called: export function casOf<Version>(backend: Backend<Version>, options: CasOptions, c",
+      "never called: export function casOf<Version>( backend: Backend<Version> & Required<Pick<Backen",
+      "never called: function storeOf<Version>(backend: Backend<Version>, options: CasOptions, client",
     ],
     "an object that was started anew asks knows() first: tests/engine/remote_test.ts": [
       "wakeup never true: waiter === undefined",
@@ -58,7 +59,7 @@ export const UNTAKEN: Untaken = {
   },
   "engine/watcher.ts": {
     "it warns, once in a process: tests/engine/unwatched_test.ts": [
-      "#noteEnd never false: this.#unwatched < UNWATCHED",
+      "#noteFault never false: ++this.#unwatched < UNWATCHED",
     ],
   },
 };

@@ -1,10 +1,10 @@
-import { type Attempt, type Claim, handleOf, kindOf } from "../../../src/contract/store.ts";
+import { type Attempt, type AttemptOptions, type Claim, handleOf, kindOf } from "../../../src/contract/store.ts";
 import { elapsed, type Instant } from "../../../src/time/clock.ts";
 import type { DocumentWaiter, LockDocument } from "../../../src/engine/document.ts";
 import { excluded, type Holder } from "../../verification/exclusion.ts";
-import type { Disturbances } from "../disturbances.ts";
-import type { Machine } from "../machine.ts";
-import type { World } from "../world.ts";
+import type { Disturbances } from "../kernel/disturbances.ts";
+import type { Machine } from "../kernel/machine.ts";
+import type { World } from "../kernel/world.ts";
 
 /** A handle that waits. */
 interface Waiter {
@@ -39,13 +39,18 @@ export interface ChangedDocument {
 
 /** What waiters are promised. */
 export interface Promises {
-  /** Within how many milliseconds a sleeping waiter is woken that has the turn or was struck off, where nothing is in the way. */
+  /**
+   * Within how many milliseconds a sleeping waiter is woken that has the turn or was struck off, where nothing is in
+   * the way.
+   */
   readonly wake: number;
   /** Whether a sleeping waiter is never struck off while nothing is in the way of its process, nor by that. */
   readonly keepsAsleep: boolean;
   /** Whether a waiter that was struck off comes back with its ticket. */
   readonly keepsPlaces: boolean;
-  /** Since when and until when a waiter is kept that has not asked the present store object, where that is started anew. */
+  /**
+   * Since when and until when a waiter is kept that has not asked the present store object, where that is started anew.
+   */
   readonly kept?: (() => { readonly since: number; readonly until: number }) | undefined;
 }
 
@@ -55,10 +60,14 @@ const ALIVE = 1_400;
 /** Within how many milliseconds a sleeping waiter looks by itself, with something to spare. */
 const LOOKS = 6_500;
 
-/** For how long nothing must have been in the way of a waiter that nobody may strike off: a look, a turn, and some more. */
+/**
+ * For how long nothing must have been in the way of a waiter that nobody may strike off: a look, a turn, and some more.
+ */
 const UNDISTURBED = 8_000;
 
-/** Knows who waits for locks, and judges in which order they are served, when they are woken and who loses its place. */
+/**
+ * Knows who waits for locks, and judges in which order they are served, when they are woken and who loses its place.
+ */
 export class Waiting {
   readonly #world: World;
   readonly #disturbances: Disturbances;
@@ -81,8 +90,25 @@ export class Waiting {
     this.#violate = violate;
   }
 
+  /** Notes that a handle of a process attempts, and how that ends. */
+  async attempt(
+    claim: Claim,
+    client: Machine,
+    { enqueue, steal }: AttemptOptions,
+    go: () => Promise<Attempt>,
+  ): Promise<Attempt> {
+    if (enqueue) this.#attempts(claim, client);
+    if (steal) this.#thieves.add(handleOf(claim));
+    let attempt: Attempt | undefined;
+    try {
+      return attempt = await go();
+    } finally {
+      this.#answered(claim, attempt);
+    }
+  }
+
   /** Notes that a handle attempts, and is to wait. */
-  attempts(claim: Claim, client: Machine): void {
+  #attempts(claim: Claim, client: Machine): void {
     const now = this.#now(client);
     const waiter = this.#waiters.get(handleOf(claim)) ?? {
       client,
@@ -100,13 +126,8 @@ export class Waiting {
     this.#waiters.set(handleOf(claim), waiter);
   }
 
-  /** Notes that a handle takes the lock from others. */
-  steals(claim: Claim): void {
-    this.#thieves.add(handleOf(claim));
-  }
-
   /** Notes how an attempt has ended; it was rejected if there is no answer. */
-  answered(claim: Claim, attempt: Attempt | undefined): void {
+  #answered(claim: Claim, attempt: Attempt | undefined): void {
     const waiter = this.#waiters.get(handleOf(claim));
     if (waiter === undefined) return;
     waiter.activeAt = this.#now(waiter.client);
@@ -169,6 +190,10 @@ export class Waiting {
       }
       this.#tickets.set(handle, ticket);
       this.#queued(handle, ticket, name);
+    }
+    // Members of a run keep their tickets, also if they have never been in the queue.
+    for (const { run } of after.holders.values()) {
+      for (const { claim, ticket } of run) this.#tickets.set(handleOf(claim), ticket);
     }
     if (after.turn?.number !== before.turn?.number) this.#given(before.turn?.handle, after.turn?.handle);
     this.#checkOrder(change);
@@ -236,7 +261,10 @@ export class Waiting {
     this.#waiters.delete(handle);
   }
 
-  /** Checks that nobody is granted the lock who came after a waiter that is still there, unless they may hold it together. */
+  /**
+   * Checks that nobody is granted the lock who came after a waiter that is still there, unless they may hold it
+   * together.
+   */
   #checkOrder({ name, before, after }: ChangedDocument): void {
     const tickets = new Map(before.queue.map(({ claim, ticket }) => [handleOf(claim), ticket]));
     const present = Array.from(after.holders.values(), ({ claim }) => holderOf(claim));
@@ -247,7 +275,12 @@ export class Waiting {
       // An owner that holds the lock has it again, whoever waits.
       if (owner !== undefined && owners.has(owner)) continue;
       const placeOf = (id: string) => tickets.get(id) ?? this.#tickets.get(id) ?? Infinity;
-      const place = Math.min(placeOf(handle), placeOf(this.#givers.get(handle) ?? handle));
+      // One write may grant the lock to several handles of an owner, of which the first has waited.
+      const granted = [...after.holders].filter(([, { claim }]) =>
+        owner !== undefined && holderOf(claim).owner === owner
+      );
+      const together = [handle, ...granted.map(([id]) => id)];
+      const place = Math.min(...together.flatMap((id) => [placeOf(id), placeOf(this.#givers.get(id) ?? id)]));
       const isAhead = (waiter: DocumentWaiter) => {
         return waiter.ticket < place && excluded(holderOf(waiter.claim), present).length > 0;
       };
