@@ -1,8 +1,9 @@
 import type { Instant } from "../../src/time/clock.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { excluded, fenceOrder, type Fences, type Holder } from "../verification/exclusion.ts";
-import type { Machine } from "./machine.ts";
-import type { World } from "./world.ts";
+import type { Machine } from "./kernel/machine.ts";
+import type { Random } from "./kernel/random.ts";
+import type { World } from "./kernel/world.ts";
 
 /** What a run may rely on. */
 export interface Assumptions {
@@ -15,6 +16,8 @@ export interface Assumptions {
   readonly fenceSlack: number;
   /** Until when something was in the way of the waiters. */
   readonly disturbedUntil: () => number;
+  /** For how long a store reserves a lock. Who claims it has it there for no less, however short the lease is. */
+  readonly reservation: number;
   /** For how long a lock that is waited for on a machine may then be nobody's, in milliseconds. */
   readonly longestGap: (machine: Machine, last: Ended | undefined) => number;
 }
@@ -33,6 +36,8 @@ export interface Ended {
   readonly machine: Machine;
   readonly at: number;
   readonly lapsed: boolean;
+  /** For how long after that the store may keep the lock for a handle whose lease had ended, in milliseconds. */
+  readonly kept: number;
 }
 
 /** A lock that was granted and has not been released. */
@@ -41,6 +46,7 @@ interface HeldLock extends Holder {
   /** As the holder has it: whether it aborts by itself, although nobody asks the lock. */
   readonly signal: AbortSignal;
   readonly machine: Machine;
+  readonly grantedAt: number;
   /** How long it was to last by each clock of its machine when that was paused. */
   left: { readonly ms: Instant; readonly at: Instant } | undefined;
 }
@@ -98,8 +104,8 @@ export class Invariants {
   }
 
   /**
-   * Notes that an acquire has returned a lock, with its fence and perhaps those that follow it; returns what is to be run
-   * when that is released.
+   * Notes that an acquire has returned a lock, with its fence and perhaps those that follow it; returns what is to be
+   * run when that is released.
    */
   got(call: Call, lock: Lock, fences: number, { kind = lock.mode, owner }: Holder = {}): () => void {
     const { name, machine } = call;
@@ -109,11 +115,13 @@ export class Invariants {
     const grants = this.#grants.get(name) ?? [];
     this.#grants.set(name, grants);
     grants.push(grant);
-    const hold: HeldLock = { lock, kind, owner, signal: lock.signal, machine, left: undefined };
+    const hold: HeldLock = { lock, kind, owner, signal: lock.signal, machine, grantedAt: grant.at, left: undefined };
     this.#checkAlone(hold);
     if (!lock.held) this.violate(`${machine.name} gets ${name}, which is not held`);
     this.#held.add(hold);
-    const ended = (lapsed: boolean) => void this.#givenUp.set(name, { machine, at: this.#world.now, lapsed });
+    const ended = (lapsed: boolean) => {
+      this.#givenUp.set(name, { machine, at: this.#world.now, lapsed, kept: this.#kept(name) });
+    };
     hold.signal.addEventListener("abort", () => this.#held.has(hold) && ended(true));
     return () => {
       this.#held.delete(hold);
@@ -128,8 +136,24 @@ export class Invariants {
     return locks.filter((lock) => lock.held && !this.#isRevoked(lock.name, lock.fence));
   }
 
+  /**
+   * Judges what a machine believes when it is paused and goes on. Chance says whether its locks are read first then.
+   */
+  judge(machine: Machine, chance: Pick<Random, "chance">): void {
+    machine.paused = () => this.#paused(machine);
+    machine.resumed = () => this.#resumed(machine, chance.chance(0.5));
+    machine.caughtUp = () => this.#caughtUp(machine);
+  }
+
+  /** Checks that no timers are left on the machines that live. */
+  checkTimers(machines: readonly Machine[]): void {
+    for (const { name, dead, pending } of machines) {
+      if (!dead && pending > 0) this.violate(`${pending} timers are left behind on ${name}`);
+    }
+  }
+
   /** Notes that a machine is paused: from here on its locks last as long as they do now. */
-  paused(machine: Machine): void {
+  #paused(machine: Machine): void {
     const at = machine.now();
     for (const hold of this.#held) {
       if (hold.machine !== machine || !hold.lock.held) continue;
@@ -142,7 +166,7 @@ export class Invariants {
    * Notes that a machine goes on after a pause: what it believes counts again. A lock that is read looks at its
    * deadline, so `asked` says whether that is done before anything else runs.
    */
-  resumed(machine: Machine, asked: boolean): void {
+  #resumed(machine: Machine, asked: boolean): void {
     for (const hold of this.#held) {
       if (!asked || hold.machine !== machine) continue;
       hold.left = undefined;
@@ -151,7 +175,7 @@ export class Invariants {
   }
 
   /** Notes that a machine has done what was due while it was paused: no late answer may have restored a lost lock. */
-  caughtUp(machine: Machine): void {
+  #caughtUp(machine: Machine): void {
     const now = machine.now();
     for (const hold of this.#held) {
       if (hold.machine !== machine || hold.left === undefined || machine.late || !machine.awake) continue;
@@ -167,8 +191,8 @@ export class Invariants {
   }
 
   /**
-   * Notes that the holders with some fences were revoked. They are told so in so many milliseconds, where nothing is in the
-   * way of that.
+   * Notes that the holders with some fences were revoked. They are told so in so many milliseconds, where nothing is in
+   * the way of that.
    */
   revoked(name: string, fences: Required<Fences>, within: number): void {
     this.#revoked.set(name, [...this.#revoked.get(name) ?? [], fences]);
@@ -208,6 +232,13 @@ export class Invariants {
   /** Notes that the clock of a node was set back: what those who died had there lasts so many milliseconds longer. */
   clockSetBack(ms: number): void {
     this.#setBack += ms;
+  }
+
+  /** Returns for how long the store may keep a lock for handles whose leases have ended, and that are not released. */
+  #kept(name: string): number {
+    const lapsed = [...this.#held].filter(({ lock, signal }) => lock.name === name && signal.aborted);
+    const reservedUntil = lapsed.map(({ grantedAt }) => grantedAt + this.#assumptions.reservation);
+    return Math.max(0, ...reservedUntil.map((until) => until - this.#world.now));
   }
 
   #checkGap({ name, calledAt, machine }: Call): void {

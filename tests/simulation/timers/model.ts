@@ -1,7 +1,8 @@
-import { Machine } from "../../simulation/machine.ts";
-import { Random } from "../../simulation/random.ts";
-import { World } from "../../simulation/world.ts";
-import { LEASE, type Pace, Process, type Rules } from "./process.ts";
+import { Machine } from "../kernel/machine.ts";
+import { Random } from "../kernel/random.ts";
+import type { RunOutcome } from "../kernel/runs.ts";
+import { World } from "../kernel/world.ts";
+import { LEASE, type Pace, Process, RULES, type Rules } from "./process.ts";
 import { type Faults, type Kind, TimerServer, WRONG } from "./server.ts";
 
 /** When a dead holder's lock must be granted to somebody, in milliseconds: after 1.5 leases and 2 s. */
@@ -24,23 +25,18 @@ const SET_MS = 5_000;
 
 const NONE: Faults = { network: false, leaders: false, slowStarts: false };
 
-/** What a run found. */
-export interface Found {
-  readonly violations: readonly string[];
-  readonly granted: number;
-}
-
 /** One run of the protocol. */
 class Run {
   readonly violations: string[] = [];
-  readonly world = new World();
+  readonly world: World;
   granted = 0;
   readonly #random: Random;
   readonly #rules: Rules;
   readonly #server: TimerServer;
   readonly #processes: Process[] = [];
 
-  constructor(seed: number, kind: Kind, rules: Rules, faults: Faults) {
+  constructor(seed: number, kind: Kind, rules: Rules, faults: Faults, log?: (line: string) => void) {
+    this.world = new World(log);
     this.#random = new Random(seed);
     this.#rules = rules;
     this.#server = new TimerServer(this.world, this.#random.fork(), kind, faults);
@@ -75,7 +71,7 @@ class Run {
       void visit();
     });
     await this.world.run(() => isFree || this.violations.length > 0, killedAt + SUCCEEDED_MS);
-    if (!isFree) this.violations.push("nobody is granted the lock of a dead holder");
+    if (!isFree) this.#violate("nobody is granted the lock of a dead holder");
   }
 
   /** Lets one process hold the lock while timers start slowly. */
@@ -84,7 +80,7 @@ class Run {
     let isOver = false;
     void holder.acquire(Infinity).then(() => holder.hold(LENGTH_MS / 2)).then((held) => {
       isOver = true;
-      if (!held) this.violations.push("a live holder loses the lock");
+      if (!held) this.#violate("a live holder loses the lock");
     });
     await this.world.run(() => isOver, LENGTH_MS);
   }
@@ -102,6 +98,11 @@ class Run {
     await this.world.run(() => this.violations.length > 0, 4 * LEASE);
   }
 
+  #violate(what: string): void {
+    this.world.trace("!", what);
+    this.violations.push(what);
+  }
+
   #begin(pace?: Pace, wrong?: number): Process {
     const random = this.#random.fork();
     const rate = 1 + (wrong ?? random.between(-WRONG, WRONG)) / 1_000;
@@ -109,8 +110,9 @@ class Run {
     const machine = new Machine(this.world, `p${this.#processes.length}`, drift);
     const process = new Process(machine, this.#server, random, this.#rules, (process) => {
       this.granted++;
+      this.world.trace(machine.name, "is granted the lock");
       for (const other of this.#processes) {
-        if (other !== process && other.holds) this.violations.push("two hold the lock");
+        if (other !== process && other.holds) this.#violate("two hold the lock");
       }
     }, pace);
     this.#processes.push(process);
@@ -157,15 +159,22 @@ class Run {
  * Runs the protocol with what a seed determines: a storm, a killed holder, a holder while timers start slowly, and one
  * whose timer hardly lasts.
  */
-export async function run(seed: number, kind: Kind, rules: Rules): Promise<Found> {
-  const storm = new Run(seed, kind, rules, { network: true, leaders: seed % 2 === 0, slowStarts: false });
+export async function run(seed: number, kind: Kind, rules: Rules, log?: (line: string) => void): Promise<RunOutcome> {
+  const leaders = seed % 2 === 0;
+  const storm = new Run(seed, kind, rules, { network: true, leaders, slowStarts: false }, log);
   await storm.storm();
-  const killed = new Run(seed, kind, rules, NONE);
+  const killed = new Run(seed, kind, rules, NONE, log);
   await killed.kill();
-  const kept = new Run(seed, kind, rules, { ...NONE, slowStarts: true });
+  const kept = new Run(seed, kind, rules, { ...NONE, slowStarts: true }, log);
   await kept.keep();
-  const grazed = new Run(seed, kind, rules, { ...NONE, wrong: WRONG });
+  const grazed = new Run(seed, kind, rules, { ...NONE, wrong: WRONG }, log);
   await grazed.graze();
   const all = [storm, killed, kept, grazed];
   return { violations: all.flatMap(({ violations }) => violations), granted: storm.granted };
+}
+
+/** Runs it with timers of both kinds. */
+export async function play(seed: number, log?: (line: string) => void): Promise<RunOutcome> {
+  const [keys, stamps] = [await run(seed, "keys", RULES, log), await run(seed, "stamps", RULES, log)];
+  return { violations: [...keys.violations, ...stamps.violations], granted: keys.granted + stamps.granted };
 }

@@ -1,7 +1,7 @@
 import { drift } from "../../../src/contract/store.ts";
 import { elapsed, type Instant, monotonicMs } from "../../../src/time/clock.ts";
-import type { Machine } from "../../simulation/machine.ts";
-import type { Random } from "../../simulation/random.ts";
+import type { Machine } from "../kernel/machine.ts";
+import type { Random } from "../kernel/random.ts";
 import type { Document, Holder, Timer, TimerServer } from "./server.ts";
 
 /** The lease of all, in milliseconds. */

@@ -1,6 +1,7 @@
-import type { Machine } from "../../simulation/machine.ts";
-import type { Random } from "../../simulation/random.ts";
-import type { World } from "../../simulation/world.ts";
+import type { Machine } from "../kernel/machine.ts";
+import { USUAL } from "../kernel/messages.ts";
+import type { Random } from "../kernel/random.ts";
+import type { World } from "../kernel/world.ts";
 
 /** What runs timers: keys under leases, as on etcd, or moments of the leader's clock, as on ZooKeeper. */
 export type Kind = "keys" | "stamps";
@@ -37,15 +38,19 @@ export interface Faults {
   readonly wrong?: number;
 }
 
-/** How long a message takes, usually and otherwise, and how long it takes to start a timer where that is slow, in milliseconds. */
-const USUAL = [0.1, 2] as const;
+/**
+ * How long a message takes that is late, and how long it takes to start a timer where that is slow, in milliseconds.
+ */
 const LATE = [200, 5_000] as const;
 const SLOW = [0, 7_000] as const;
 
 /** For how long a client waits for an answer, in milliseconds. */
 const ANSWER_MS = 1_000;
 
-/** How often leaders change, how much later a key is removed than its lease ends, and how far clocks of leaders are apart. */
+/**
+ * How often leaders change, how much later a key is removed than its lease ends, and how far clocks of leaders are
+ * apart.
+ */
 const LEADS = [3_000, 20_000] as const;
 const REMOVED = [0.1, 400] as const;
 const APART_MS = 20_000;
@@ -127,7 +132,9 @@ export class TimerServer {
     return true;
   }
 
-  /** Sends a request, which is executed once, twice or never. Resolves to the answer; to `undefined` if there is none. */
+  /**
+   * Sends a request, which is executed once, twice or never. Resolves to the answer; to `undefined` if there is none.
+   */
   call<T>(client: Machine, work: () => T, isStart = false): Promise<T | undefined> {
     const { network, slowStarts } = this.#faults;
     const random = this.#random;
