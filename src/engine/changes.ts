@@ -4,8 +4,9 @@ import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal }
 import { isFirst } from "./contention.ts";
 import { type DocumentWaiter, formatWaiter, type LockDocument } from "./document.ts";
 import type { OwnWaiters } from "./own_waiters.ts";
-import type { DocumentChange, Effect, Moment } from "./plan.ts";
+import type { DocumentChange, Effect } from "./plan.ts";
 import { bytesOf } from "./seen.ts";
+import type { DocumentView } from "./view.ts";
 
 /** Marks a change by the holder of the lock, which writes again at once after a refused write. */
 const URGENT = () => true;
@@ -20,17 +21,17 @@ export function attempt(
   local: OwnWaiters,
 ): DocumentChange<Attempt> {
   const handle = handleOf(claim);
-  const busy = (isTimed: boolean): Attempt => ({ granted: false, retryAfter: local.retryAfter(claim, isTimed) });
+  const busy = ({ time }: DocumentView): Attempt => {
+    return { granted: false, retryAfter: local.retryAfter(claim, time !== undefined) };
+  };
 
-  const grant = (document: LockDocument, admission: Admission, moment: Moment): Effect<Attempt> => {
-    const { now, least, admit, timerFor } = moment;
-    if (!document.holders.has(handle) && !admission.steals) admit(claim);
+  const grant = (document: LockDocument, admission: Admission, view: DocumentView): Effect<Attempt> => {
     if (admission.steals) noteRevoked(document, document.revoke().map(({ claim }) => handleOf(claim)), claim.meta);
-    const issue = document.issue(claim, admission, document.fence, least, everybody);
+    const issue = document.issue(claim, admission, document.fence, view.least, everybody);
     document.fence = issue.last;
     const { fence, fences, run } = issue;
-    const holder = document.grant(claim, fence, now, run);
-    holder.timer = timerFor(holder.lease);
+    const holder = document.grant(claim, fence, view.now, run);
+    holder.timer = view.timerFor(holder.lease);
     return {
       needs: "write",
       // A repeated write would take the lock from a handle that has stolen it meanwhile.
@@ -46,8 +47,7 @@ export function attempt(
     };
   };
 
-  const wait = (document: LockDocument, waiter: DocumentWaiter, { reserve, isTimed }: Moment): Effect<Attempt> => {
-    reserve(bytesOf(formatWaiter(waiter)));
+  const wait = (document: LockDocument, waiter: DocumentWaiter, view: DocumentView): Effect<Attempt> => {
     document.counter = Math.max(document.counter, waiter.ticket);
     document.enqueue(waiter);
     return {
@@ -55,7 +55,7 @@ export function attempt(
       blocked: true,
       answer: () => {
         local.queued(waiter);
-        return busy(isTimed);
+        return busy(view);
       },
     };
   };
@@ -70,22 +70,28 @@ export function attempt(
     // Writes of others are no fault: the call waits for as long as its caller does.
     whenOutpaced: enqueue ? () => ({ granted: false, retryAfter: 0 }) : undefined,
     isUrgent: (document) => isFirst(handle, document),
-    apply: (document, moment) => {
+    apply: (document, view, room) => {
       const queued = document.waiter(claim);
       const place = queued ?? local.placeOf(claim) ??
-        { ticket: document.counter + 1, queuedAt: Math.floor(moment.now) };
+        { ticket: document.counter + 1, queuedAt: Math.floor(view.now) };
       const known = queued !== undefined || place.ticket <= document.counter;
       const { ticket, queuedAt } = place;
       const asking = queued ?? { claim, ticket, queuedAt, store: local.store };
       const decision = document.decide(claim, asking, known, steal, everybody);
-      if (decision.outcome === "free") return grant(document, decision, moment);
+      if (decision.outcome === "free") {
+        if (!document.holders.has(handle) && !decision.steals) room.admit(claim);
+        return grant(document, decision, view);
+      }
       if (decision.outcome === "conflict") {
         const { conflict } = decision;
         return { needs: "proof", blocked: true, answer: () => ({ granted: false, conflict }) };
       }
-      if (enqueue && queued === undefined) return wait(document, asking, moment);
+      if (enqueue && queued === undefined) {
+        room.reserve(bytesOf(formatWaiter(asking)));
+        return wait(document, asking, view);
+      }
       if (queued !== undefined) local.keepPlace(queued);
-      return { needs: "read", blocked: true, answer: () => busy(moment.isTimed) };
+      return { needs: "read", blocked: true, answer: () => busy(view) };
     },
   };
 }
@@ -97,12 +103,12 @@ export function renew(claim: Claim): DocumentChange<Renewal> {
   return {
     passes: true,
     isUrgent: URGENT,
-    apply: (document, { now, timerFor }) => {
+    apply: (document, view) => {
       const holder = document.holders.get(handle);
       if (holder === undefined) return { needs: "proof", answer: () => "lost" };
       holder.beat = ++document.counter;
-      if (renewal >= holder.renewal) Object.assign(holder, { lease, end: now + lease, renewal });
-      holder.timer = timerFor(holder.lease);
+      if (renewal >= holder.renewal) Object.assign(holder, { lease, end: view.now + lease, renewal });
+      holder.timer = view.timerFor(holder.lease);
       return { needs: "write", answer: (written) => written.holders.has(handle) ? "renewed" : "lost" };
     },
   };

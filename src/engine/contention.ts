@@ -30,12 +30,6 @@ const LONGEST_WAITING_MS = 5_000;
 /** How often a call writes again without a pause. */
 const AT_ONCE = 20;
 
-interface RefusedWrite {
-  readonly sentAt: Instant;
-  /** Whether the overwritten content may have been out of date. */
-  readonly outdated: boolean;
-}
-
 /** The calls of one lock whose writes were refused, because others had written first. */
 export class DocumentContention {
   readonly #name: string;
@@ -80,11 +74,14 @@ export class DocumentContention {
 
   /**
    * Records a refused write. Returns the calls that write again at once. The other calls pause, and keep their order.
+   *
+   * @param outdated whether the overwritten content may have been out of date
    */
   refused(
     calls: readonly PendingCall[],
     document: LockDocument,
-    { sentAt, outdated }: RefusedWrite,
+    sentAt: Instant,
+    outdated: boolean,
   ): readonly PendingCall[] {
     const now = this.#clock.now();
     const trip = monotonicMs(sentAt, now);
@@ -112,6 +109,7 @@ export class DocumentContention {
 
   /** Returns the calls that may write again. Ends the calls whose writes have been refused for too long. */
   patient(calls: readonly PendingCall[]): readonly PendingCall[] {
+    if (calls.every(({ pausedAt }) => pausedAt === undefined)) return calls;
     const now = this.#clock.now();
     return calls.filter(({ change: { whenOutpaced }, begunAt, pausedAt, retries, resolve, reject }) => {
       if (pausedAt === undefined) return true;

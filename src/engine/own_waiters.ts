@@ -174,6 +174,18 @@ export class OwnWaiters {
     return (this.get(claim)?.endsAt ?? Infinity) - this.#clock.now().monotonic;
   }
 
+  /** For how many milliseconds the first of these handles that will give up still waits. */
+  get leastPatience(): number {
+    let first = Infinity;
+    for (const { endsAt } of this.#all.values()) first = Math.min(first, endsAt);
+    return first - this.#clock.now().monotonic;
+  }
+
+  /** Returns how many other store objects have waiters ahead of the waiters of this store object. */
+  storesAhead({ queue }: LockDocument): number {
+    return Math.max(0, [...new Set(queue.map(({ store }) => store))].indexOf(this.store));
+  }
+
   /**
    * Returns for how long the queued waiters of this store object wait, in milliseconds. The first waiter assumes after
    * a while that it may die soon: not all of a crowd need to start timers.

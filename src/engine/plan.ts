@@ -34,18 +34,10 @@ export interface DocumentChange<T> {
   readonly isUrgent: (document: LockDocument) => boolean;
   /** Returns the answer for a call that may try again when others write first for long; without it the call fails. */
   readonly whenOutpaced?: (() => T) | undefined;
-  readonly apply: (document: LockDocument, moment: Moment) => Effect<T>;
+  readonly apply: (document: LockDocument, view: DocumentView, room: DocumentRoom) => Effect<T>;
 }
 
-export interface Moment {
-  /** The clock for written moments, in milliseconds since the Unix epoch. */
-  readonly now: number;
-  /** The same clock, but no later than the server's: no fence may be far ahead of it. */
-  readonly least: number;
-  /** Whether the server has a clock. */
-  readonly isTimed: boolean;
-  /** Returns a timer of the server for a lease that begins now, if any. */
-  readonly timerFor: (lease: number) => string | undefined;
+export interface DocumentRoom {
   /** Reserves room in the document for a waiter. Throws a `StoreError` if there is too little. */
   readonly reserve: (bytes: number) => void;
   /** Reserves room in the document for another holder. Throws a `StoreError` if there is too little. */
@@ -108,37 +100,26 @@ export interface Plan {
   readonly effects: readonly (readonly [PendingCall, Effect<unknown>])[];
 }
 
-/** The input of a plan, beside the seen document. */
-export interface PlanOptions {
-  readonly waiters: OwnWaiters;
-  readonly maxBytes: number;
-  /** Returns a timer of the store object that lasts for `ms` milliseconds, if any, where the server has timers. */
-  readonly timerFor?: ((ms: number) => string | undefined) | undefined;
-}
-
-/** Stands for the timers of a server that has none. */
-const untimed = () => undefined;
-
 /** Returns the document after the changes of calls, each after the one before. Nothing is read or written. */
 export function planOf(
   seen: Seen,
   calls: readonly PendingCall[],
   view: DocumentView,
-  { waiters, maxBytes, timerFor = untimed }: PlanOptions,
+  waiters: OwnWaiters,
+  maxBytes: number,
 ): Plan {
-  const { now, least } = view;
+  const { now } = view;
   const document = seen.take();
   const before = { turn: document.turn, revoked: document.revoked };
-  const isTimed = view.time !== undefined;
-  const mayBeOver = isTimed && Array.from(document.holders.values()).some(({ end }) => end <= now);
+  const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);
   const { changed, notBefore, passesOver } = tidy(document, view, waiters);
   const effects: [PendingCall, Effect<unknown>][] = [];
-  const room = roomIn(seen, document, maxBytes, timerFor === untimed ? 0 : TIMER_BYTES);
+  const room = roomIn(seen, document, maxBytes, view.hasTimers ? TIMER_BYTES : 0);
   // One write may revoke several holders, and each is told.
   document.revoked = undefined;
   for (const call of calls) {
     try {
-      effects.push([call, call.change.apply(document, { now, least, isTimed, timerFor, ...room })]);
+      effects.push([call, call.change.apply(document, view, room)]);
     } catch (error) {
       // Like other answers, the error may rest on a document that is out of date.
       const answer = () => {
@@ -150,7 +131,7 @@ export function planOf(
   document.revoked ??= before.revoked;
   giveTurn(document, now);
   const isOther = document.turn !== before.turn;
-  const isNamed = effects.some(([, { blocked }]) => blocked) && nameTimers(document, view, timerFor);
+  const isNamed = effects.some(([, { blocked }]) => blocked) && nameTimers(document, view);
   const all = effects.map(([, effect]) => effect.needs);
   const needs = changed || isOther || isNamed ? "write" : NEEDS.find((need) => all.includes(need)) ?? "seen";
   const givesTurn = document.turn !== undefined && isOther;
@@ -166,12 +147,7 @@ function heirOf(document: LockDocument): string | undefined {
 }
 
 /** Returns functions that reserve room in a document for the waiters and the holders that one write adds. */
-function roomIn(
-  seen: Seen,
-  document: LockDocument,
-  maxBytes: number,
-  timerBytes: number,
-): Pick<Moment, "reserve" | "admit"> {
+function roomIn(seen: Seen, document: LockDocument, maxBytes: number, timerBytes: number): DocumentRoom {
   const { name } = seen;
   const { holders, queue } = document;
   const growth = holders.size * (HOLDER_GROWTH_BYTES + timerBytes);

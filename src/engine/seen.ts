@@ -66,10 +66,18 @@ export class Seen {
     const ageThen = before === undefined ? Infinity : elapsed(before.#trip.receivedAt, receivedAt);
     for (const period of periodsOf(this.document)) {
       const { of, number } = period;
-      const ms = before?.seenFor(period, receivedAt) ?? 0;
       const known = before === undefined ? undefined : before.#known(period);
-      this.#periods.set(number, { of, firstSeen: receivedAt, ageThen, ...known, ms });
+      this.#periods.set(number, {
+        of,
+        ms: before?.seenFor(period, receivedAt) ?? 0,
+        firstSeen: known?.firstSeen ?? receivedAt,
+        ageThen: known?.ageThen ?? ageThen,
+      });
     }
+  }
+
+  get receivedAt(): Instant {
+    return this.#trip.receivedAt;
   }
 
   get version(): unknown {
@@ -109,9 +117,9 @@ export class Seen {
 
   /** Returns the document of a later write or watch. Without a time of its own, it keeps the older time. */
   replaced(found: FoundDocument, trip: Trip, document?: LockDocument): Seen {
-    const { time } = this;
+    const { value, version, time = this.time } = found;
     const { sentAt } = found.time !== undefined || time === undefined ? trip : this.#trip;
-    return new Seen(this.name, { ...found, time: found.time ?? time }, { ...trip, sentAt }, this, document);
+    return new Seen(this.name, { value, version, time }, { sentAt, receivedAt: trip.receivedAt }, this, document);
   }
 
   /** Returns whether the document is worthless, because it was seen too long ago, or the clocks have moved apart. */

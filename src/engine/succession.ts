@@ -7,7 +7,7 @@ import type { Seen } from "./seen.ts";
 import type { OwnTimers } from "./timers.ts";
 import type { DocumentView } from "./view.ts";
 
-/** How often waiters ask about timers of leases that they did not see begin, in milliseconds; a long lease rarer. */
+/** How often the first waiter asks about timers of leases that began unseen, in milliseconds; a long lease rarer. */
 const LOOK_MS = 1_000;
 const LOOKS = 30;
 
@@ -25,7 +25,8 @@ export class DocumentSuccession {
   /** The calls that wait, with the calls that came after them. */
   #waiting: PendingCall[] | undefined;
   #askedAt: Instant = { monotonic: -Infinity, wall: -Infinity };
-  #answers: ReadonlyMap<string, boolean | undefined> = new Map();
+  /** The server's answers whether timers are over, by their names; `undefined` for a timer that it does not know. */
+  answers: ReadonlyMap<string, boolean | undefined> = new Map();
 
   /** Creates an object without questions. `answered` is called with calls that can go on. */
   constructor(timers: OwnTimers, waiters: OwnWaiters, answered: (calls: readonly PendingCall[]) => void) {
@@ -36,11 +37,6 @@ export class DocumentSuccession {
 
   get isAsking(): boolean {
     return this.#waiting !== undefined;
-  }
-
-  /** The server's answers whether timers are over, by their names; `undefined` for a timer that it does not know. */
-  get answers(): ReadonlyMap<string, boolean | undefined> {
-    return this.#answers;
   }
 
   /** Adds a call behind the waiting calls. */
@@ -61,7 +57,7 @@ export class DocumentSuccession {
     const queued = this.#waiters.patienceInQueue(document, view.now);
     const patience = Math.min(...blocked.map(({ change }) => change.patience ?? queued));
     const old = view.oldPeriods(document);
-    const hasty = old.filter((period) => patience < view.left(period) + WATCHED_MS);
+    const hasty = old.filter((period) => isTooShort(patience, view, period));
     if (hasty.length === 0 && old.every(({ timer }) => timer === undefined)) return [];
     for (const call of blocked) Object.assign(call, { hasAsked: true, read });
     this.#askedAt = now;
@@ -75,7 +71,7 @@ export class DocumentSuccession {
 
   /** Asks, starts the timers that are missing, and gives the calls back; also when the server is late. */
   async #settle(timers: readonly string[], hasty: readonly Period[]): Promise<void> {
-    const answers = this.#answers = await this.#timers.areOver(timers);
+    const answers = this.answers = await this.#timers.areOver(timers);
     const lacking = hasty.filter(({ timer }) => timer === undefined || answers.get(timer) === undefined);
     await this.#timers.provide(lacking.map(({ ms }) => ms));
     const waiting = this.#waiting!;
@@ -84,7 +80,17 @@ export class DocumentSuccession {
   }
 }
 
-/** Returns how long a waiter may go without checking the timers, in milliseconds. */
-export function untilNextLook(document: LockDocument, view: DocumentView): number {
-  return Math.min(...view.oldPeriods(document).map(({ ms }) => Math.max(LOOK_MS, ms / LOOKS)));
+/** Returns whether a `patience` does not last until a period is over for a store object that watches it. */
+function isTooShort(patience: number, view: DocumentView, period: Period): boolean {
+  return patience < view.left(period) + WATCHED_MS;
+}
+
+/**
+ * Returns how long a store object may go without checking the timers, in milliseconds: the longer the more others wait
+ * `ahead`, unless its `patience` is too short to see a lease to its end.
+ */
+export function untilNextLook(document: LockDocument, view: DocumentView, patience: number, ahead: number): number {
+  const old = view.oldPeriods(document);
+  const isHasty = old.some((period) => isTooShort(patience, view, period));
+  return Math.min(...old.map(({ ms }) => (isHasty ? 1 : 1 + ahead) * Math.max(LOOK_MS, ms / LOOKS)));
 }

@@ -3,7 +3,7 @@ import { within } from "../contract/release.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
 import type { Backend, FoundDocument, ListedDocuments } from "./backend.ts";
 import { parseDocument } from "./document.ts";
-import { warnOfRefusal } from "./requests.ts";
+import { warnOfRefusal } from "./refusal.ts";
 
 /** How long a document must be unused before it is removed, in milliseconds: 7 days. */
 export const UNUSED_MS = 7 * 24 * 3_600_000;

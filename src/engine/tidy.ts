@@ -59,14 +59,10 @@ export function giveTurn(document: LockDocument, now: number): void {
 }
 
 /** Names timers of this store object for leases and turns without one. Returns whether the document changes. */
-export function nameTimers(
-  document: LockDocument,
-  view: DocumentView,
-  timerFor: (ms: number) => string | undefined,
-): boolean {
+export function nameTimers(document: LockDocument, view: DocumentView): boolean {
   let changed = false;
   for (const { number, timer, ms } of view.oldPeriods(document)) {
-    const own = timer === undefined ? timerFor(ms) : undefined;
+    const own = timer === undefined ? view.timerFor(ms) : undefined;
     if (own === undefined) continue;
     nameTimer(document, number, own);
     changed = true;

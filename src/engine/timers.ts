@@ -3,7 +3,7 @@ import { LATE, within } from "../contract/release.ts";
 import { aborted } from "../time/aborted.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
 import type { Backend, ServerTimers } from "./backend.ts";
-import { warnOfRefusal } from "./requests.ts";
+import { warnOfRefusal } from "./refusal.ts";
 
 /** How long a request about timers may take, in milliseconds. */
 const ANSWER_MS = 2_000;

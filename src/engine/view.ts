@@ -13,13 +13,15 @@ export interface ViewOptions {
   readonly cannotWatch: boolean;
   /** The server's answers whether timers are over, by their names; `undefined` for a timer that it does not know. */
   readonly answers: ReadonlyMap<string, boolean | undefined>;
+  /** Returns a timer of the store object that lasts for `ms` milliseconds, if any, where the server has timers. */
+  readonly timerFor?: ((ms: number) => string | undefined) | undefined;
 }
 
 /** A store object's view of a lock at one moment: which leases and turns are over. */
 export class DocumentView {
   /** The present moment for written times, in milliseconds since the Unix epoch: never before the server's clock. */
   readonly now: number;
-  /** The same moment, but no later than the server's clock. */
+  /** The same moment, but no later than the server's clock: no fence may be far ahead of it. */
   readonly least: number;
   /** The server's clock, as far as known; `undefined` where the server has none. */
   readonly time: number | undefined;
@@ -36,6 +38,15 @@ export class DocumentView {
     this.#seen = seen;
     this.#at = at;
     this.#options = options;
+  }
+
+  get hasTimers(): boolean {
+    return this.#options.timerFor !== undefined;
+  }
+
+  /** Returns a timer of the server for a lease or a turn that begins now, if any. */
+  timerFor(ms: number): string | undefined {
+    return this.#options.timerFor?.(ms);
   }
 
   /**
