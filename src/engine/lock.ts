@@ -1,15 +1,18 @@
+import { LATE, within } from "../contract/release.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
 import type { Backend, WatchedDocument } from "./backend.ts";
 import { DocumentContention } from "./contention.ts";
 import { formatDocument, type LockDocument } from "./document.ts";
 import { OwnWaiters, type RemoteWaiters } from "./own_waiters.ts";
 import { type DocumentChange, noteWrite, type PendingCall, type Plan, planOf, settle, settleWritten } from "./plan.ts";
-import { Requests } from "./requests.ts";
 import { Seen, type Trip } from "./seen.ts";
-import { DocumentSuccession, untilNextLook } from "./succession.ts";
+import { DocumentSuccession } from "./succession.ts";
 import type { DocumentSweeper } from "./sweeper.ts";
 import type { OwnTimers } from "./timers.ts";
 import { DocumentView } from "./view.ts";
+
+/** How long a call of the backend may take, in milliseconds; a write at most a third of the shortest lease in it. */
+const ANSWER_MS = 2_000;
 
 const NO_ANSWERS: ReadonlyMap<string, boolean | undefined> = new Map();
 
@@ -28,41 +31,47 @@ export interface CasContext {
   /** Returns a random number from 0 to 1. */
   readonly random: () => number;
   readonly sweeper: DocumentSweeper;
+  /** The locks whose documents are watched now: the more there are, the more rarely each is read. */
+  readonly looking: Set<CasLock>;
 }
 
 /**
  * One lock in one store object: what the store object has seen of the document, and the calls that read and write it.
  */
-export class CasLock {
+export abstract class CasLock {
   readonly name: string;
   readonly waiters: OwnWaiters;
-  readonly #context: CasContext;
-  readonly #requests: Requests;
+  readonly context: CasContext;
   readonly #contention: DocumentContention;
   /** The questions about timers, where the server has timers. */
   readonly #succession: DocumentSuccession | undefined;
-  readonly #onSeen: (lock: CasLock, document: LockDocument) => void;
   #seen: Seen | undefined;
   /** Whether `#seen` is up to date, as far as known: while a write is unanswered it may not be. */
   #isSure = false;
   #calls: PendingCall[] = [];
   #working = false;
+  /** When the last answered request was sent; until one is, when this was created. */
+  #askedAt: Instant;
+  /** The leases in the document that was last read or written, and its moment. */
+  #leases: { readonly ms: readonly number[]; readonly at: Instant } | undefined;
 
-  constructor(name: string, context: CasContext, onSeen: (lock: CasLock, document: LockDocument) => void) {
+  constructor(name: string, context: CasContext) {
     this.name = name;
-    this.#context = context;
-    this.#onSeen = onSeen;
+    this.context = context;
     this.waiters = new OwnWaiters(context.clock, context.store, context.remote);
-    this.#requests = new Requests(context.backend, context.clock);
+    this.#askedAt = context.clock.now();
     const goOn = (calls: readonly PendingCall[]) => this.#goOn(calls);
     this.#contention = new DocumentContention(name, context, goOn);
     this.#succession = context.timers && new DocumentSuccession(context.timers, this.waiters, goOn);
   }
 
+  /** Called with each document that is read, written or reported. */
+  abstract onSeen(document: LockDocument): void;
+
   /** Whether it can be dropped: it has no call, no waiter and nothing to remember. */
   get isUseless(): boolean {
     return !this.#working && !this.#contention.isPausing && !this.#succession?.isAsking &&
-      this.waiters.size === 0 && (this.last?.isStale(this.#context.clock.now()) ?? true);
+      this.waiters.size === 0 && (this.last?.isStale(this.context.clock.now()) ?? true);
   }
 
   /** The last seen document, unless an unanswered write may have changed it. */
@@ -71,27 +80,22 @@ export class CasLock {
   }
 
   #view(seen: Seen, now: Instant, cannotWatch: boolean, time = seen.time): DocumentView {
-    const { maxClockSkew, backend } = this.#context;
+    const { maxClockSkew, backend, timers } = this.context;
     return new DocumentView(seen, now, {
       time,
       skew: time === undefined || backend.severalClocks ? maxClockSkew : 0,
       // Where the server has timers no clock of a client decides.
       cannotWatch: cannotWatch && this.#succession === undefined,
       answers: this.#succession?.answers ?? NO_ANSWERS,
+      timerFor: timers && ((ms) => timers.lasting(ms, now)),
     });
   }
 
   /** Returns this store object's present view of the document, without asking the server for its clock. */
   get present(): DocumentView | undefined {
     const { last } = this;
-    const now = this.#context.clock.now();
+    const now = this.context.clock.now();
     return last && this.#view(last, now, false, last.earliest(now));
-  }
-
-  /** Returns how long a waiter may go without checking the timers of the server, in milliseconds. */
-  get untilNextLook(): number {
-    const view = this.#succession && this.present;
-    return view === undefined ? Infinity : untilNextLook(this.last!.document, view);
   }
 
   /** Changes the document, together with other calls; one write at a time. Resolves to the answer. */
@@ -102,7 +106,7 @@ export class CasLock {
         resolve: resolve as PendingCall["resolve"],
         reject,
         retries: 0,
-        begunAt: this.#context.clock.now(),
+        begunAt: this.context.clock.now(),
         pausedAt: undefined,
         hasAsked: false,
         read: undefined,
@@ -125,7 +129,7 @@ export class CasLock {
     // It never falls, unless the document was removed.
     if (seen.document.counter <= from.document.counter) return false;
     this.#saw(seen);
-    return elapsed(this.#requests.askedAt, this.#context.clock.now()) < readMs;
+    return elapsed(this.#askedAt, seen.receivedAt) < readMs;
   }
 
   /** Answers calls before the calls that came meanwhile. */
@@ -144,20 +148,18 @@ export class CasLock {
 
   /** Answers calls, with as few trips as possible. Pausing calls are answered later. */
   async #answer(calls: readonly PendingCall[]): Promise<void> {
-    const { clock, maxBytes, timers } = this.#context;
+    const { clock, maxBytes } = this.context;
     try {
       let seen = this.last?.isStale(clock.now()) ? undefined : this.last;
       const isRead = seen === undefined || calls.every(({ read }) => read === seen);
       let source: "memory" | "read" | "refusal" = isRead ? "read" : "memory";
       seen ??= await this.#read();
-      calls = settleWritten(calls, seen.document);
-      while ((calls = this.#contention.patient(calls)).length > 0) {
+      while ((calls = this.#contention.patient(settleWritten(calls, seen.document))).length > 0) {
         const now = clock.now();
         // A store object whose clocks have moved apart since the read does not trust them.
         const cannotWatch = !seen.isStale(now) && calls.some(({ change }) => change.cannotWatch);
         const view = this.#view(seen, now, cannotWatch);
-        const timerFor = timers && ((ms: number) => timers.lasting(ms, now));
-        const plan = planOf(seen, calls, view, { waiters: this.waiters, maxBytes, timerFor });
+        const plan = planOf(seen, calls, view, this.waiters, maxBytes);
         if (source === "memory" && (plan.needs === "read" || plan.mayBeOver)) {
           seen = await this.#read();
           source = "read";
@@ -177,7 +179,7 @@ export class CasLock {
         source = refusal.found === undefined ? "read" : "refusal";
         seen = refusal.found ?? await this.#read();
         const refused = this.#contention.patient(settleWritten(calls, seen.document));
-        calls = this.#contention.refused(refused, seen.document, { sentAt: now, outdated });
+        calls = this.#contention.refused(refused, seen.document, now, outdated);
         // Calls that have come meanwhile do not pause.
         if (this.#calls.some(({ change }) => !change.passes)) this.#contention.resume();
       }
@@ -187,9 +189,9 @@ export class CasLock {
   }
 
   async #read(): Promise<Seen> {
-    const { backend, clock } = this.#context;
+    const { backend, clock } = this.context;
     const sentAt = clock.now();
-    const found = await this.#requests.inTime(backend.read(this.name), "read", sentAt);
+    const found = await this.#inTime(backend.read(this.name), "read", sentAt);
     return this.#saw(new Seen(this.name, found, this.#trip(sentAt), this.#seen));
   }
 
@@ -199,16 +201,16 @@ export class CasLock {
     plan: Plan,
     sentAt: Instant,
   ): Promise<{ readonly found: Seen | undefined } | undefined> {
-    const { backend, writeId, sweeper } = this.#context;
+    const { backend, writeId, sweeper } = this.context;
     const { document, notBefore, notify, heir, now } = plan;
     document.used = now;
     noteWrite(plan, writeId);
     const value = formatDocument(this.name, document);
-    this.#requests.noteLeases(document, sentAt);
+    this.#noteLeases(document, sentAt);
     // Until the write is answered, the present content is not known.
     this.#isSure = false;
     const request = backend.write(this.name, value, seen.version, { notBefore, notify, heir });
-    const reply = await this.#requests.inTime(request, "write", sentAt);
+    const reply = await this.#inTime(request, "write", sentAt);
     if (!reply.written) {
       return { found: reply.found && this.#saw(seen.replaced(reply.found, this.#trip(sentAt))) };
     }
@@ -219,15 +221,45 @@ export class CasLock {
     return undefined;
   }
 
+  /** Settles like a request that was sent at a moment, or rejects when it takes too long. */
+  async #inTime<T>(request: Promise<T>, what: string, sentAt: Instant): Promise<T> {
+    const { backend, clock } = this.context;
+    const ms = this.#answerMs(sentAt);
+    try {
+      const reply = await within(ms, request, clock, sentAt);
+      this.#askedAt = sentAt;
+      return reply;
+    } catch (error) {
+      if (error !== LATE) throw error;
+      const why = backend.lateBecause === undefined ? "" : `: ${backend.lateBecause}`;
+      throw new Error(`no answer to a ${what} within ${Math.round(ms)} ms${why}`);
+    }
+  }
+
+  /**
+   * Returns how long a request may take: a third of the shortest lease, as renewals wait for it. A lease that was last
+   * seen longer ago than its length does not count: no handle of this store object renews it, and the network may be
+   * too slow for it.
+   */
+  #answerMs(sentAt: Instant): number {
+    const { ms = [], at = sentAt } = this.#leases ?? {};
+    const age = elapsed(at, sentAt);
+    return ms.reduce((least, lease) => lease < age ? least : Math.min(least, lease / 3), ANSWER_MS);
+  }
+
+  #noteLeases({ holders }: LockDocument, at: Instant): void {
+    this.#leases = { ms: Array.from(holders.values(), ({ lease }) => lease), at };
+  }
+
   #trip(sentAt: Instant): Trip {
-    return { sentAt, receivedAt: this.#context.clock.now() };
+    return { sentAt, receivedAt: this.context.clock.now() };
   }
 
   #saw(seen: Seen): Seen {
     this.#seen = seen;
     this.#isSure = true;
-    this.#requests.noteLeases(seen.document, this.#context.clock.now());
-    this.#onSeen(this, seen.document);
+    this.#noteLeases(seen.document, seen.receivedAt);
+    this.onSeen(seen.document);
     return seen;
   }
 }

@@ -1,9 +1,10 @@
 import type { Observer } from "../contract/events.ts";
 import { HandoffStore } from "../handoff/handoff_store.ts";
 import { HandoffPlace } from "../handoff/place.ts";
-import { checkQuery, entryOf, nameFilter, withRanks } from "../internal/listing/query_options.ts";
+import { checkQuery, nameFilter } from "../internal/listing/query_options.ts";
 import { checkEvict } from "../internal/listing/eviction.ts";
 import { readMeta } from "../internal/process/meta.ts";
+import { snapshotOf } from "../rules/snapshot.ts";
 import { ShortLivedMap } from "../time/short_lived.ts";
 import { aborted, calledOrAborted } from "../time/aborted.ts";
 import { type Clock, SystemClock } from "../time/clock.ts";
@@ -14,10 +15,9 @@ import {
   type Capability,
   type Claim,
   drift,
-  type Entry,
   type EvictOptions,
   handleOf,
-  type HolderEntry,
+  type ListingStore,
   type Meta,
   type QueryOptions,
   type Renewal,
@@ -26,12 +26,12 @@ import {
 } from "../contract/store.ts";
 import type { Backend, ListedDocuments } from "./backend.ts";
 import { attempt, evict, release, renew, succeed } from "./changes.ts";
-import { type LockDocument, parseDocument } from "./document.ts";
-import { type CasContext, CasLock } from "./lock.ts";
+import { type DocumentHolder, type LockDocument, parseDocument } from "./document.ts";
+import type { CasContext } from "./lock.ts";
 import { type CasOptions, type CasSettings, checkCasOptions } from "./options.ts";
 import { DocumentSweeper } from "./sweeper.ts";
 import { OwnTimers } from "./timers.ts";
-import { look, Watcher } from "./watcher.ts";
+import { look, WatchedLock } from "./watcher.ts";
 
 /**
  * Returns a store that keeps each lock as one small document in a backend, which replaces a text only if its version
@@ -41,11 +41,20 @@ import { look, Watcher } from "./watcher.ts";
  * @throws {RangeError} when `maxClockSkew` is negative
  */
 export function cas<Version>(backend: Backend<Version>, options: CasOptions = {}): Store {
-  return casOf(backend, options, backend);
+  return storeOf(backend, options, backend);
 }
 
-/** Creates the store of a backend. All backends of the same client and part keep the same documents. */
-export function casOf<Version>(backend: Backend<Version>, options: CasOptions, client: object, part?: string): Store {
+/** Creates the store of a backend that lists. All backends of the same client and part keep the same documents. */
+export function casOf<Version>(
+  backend: Backend<Version> & Required<Pick<Backend<Version>, "list">>,
+  options: CasOptions,
+  client: object,
+  part?: string,
+): ListingStore {
+  return storeOf(backend, options, client, part) as Store as ListingStore;
+}
+
+function storeOf<Version>(backend: Backend<Version>, options: CasOptions, client: object, part?: string): HandoffStore {
   const settings = checkCasOptions(backend as Backend, options);
   const clock = new SystemClock();
   const store = new CasStore(backend as Backend, settings, clock);
@@ -58,13 +67,6 @@ const MAX_BYTES = 1_000_000;
 /** The default number of documents on a page of a listing. */
 const PAGE = 1_000;
 
-interface Known {
-  readonly lock: CasLock;
-  readonly watcher: Watcher;
-  /** The local holders that watch for revocation, by their handles. */
-  readonly watching: Map<string, (document: LockDocument) => void>;
-}
-
 /** A lock in a listing, and the server's clock, where the server has one. */
 type ListedDocument = readonly [document: LockDocument, time: number | undefined];
 
@@ -74,9 +76,7 @@ export class CasStore implements Store {
   readonly observer: Observer | undefined;
   readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   readonly #context: CasContext;
-  readonly #sweeper: DocumentSweeper;
-  readonly #looking = new Set<Watcher>();
-  readonly #locks = new ShortLivedMap<string, Known>(({ lock, watching }) => lock.isUseless && watching.size === 0);
+  readonly #locks = new ShortLivedMap<string, WatchedLock>(({ isUseless }) => isUseless);
 
   constructor(backend: Backend, { maxClockSkew, observer, remote }: CasSettings, clock: Clock, random = Math.random) {
     const { maxBytes = MAX_BYTES } = backend;
@@ -84,14 +84,17 @@ export class CasStore implements Store {
     const id = crypto.randomUUID().slice(0, 8);
     let writes = 0;
     const writeId = () => `${id}.${(++writes).toString(36)}`;
-    const sweeper = this.#sweeper = new DocumentSweeper(backend, clock);
-    const timers = backend.timers && new OwnTimers(backend, backend.timers, clock);
-    const store = remote?.store ?? id;
-    this.#context = { backend, clock, store, writeId, maxClockSkew, maxBytes, timers, remote, random, sweeper };
+    this.#context = {
+      ...{ backend, clock, writeId, maxClockSkew, maxBytes, remote, random },
+      store: remote?.store ?? id,
+      timers: backend.timers && new OwnTimers(backend, backend.timers, clock),
+      sweeper: new DocumentSweeper(backend, clock),
+      looking: new Set(),
+    };
     this.capabilities = CAPABILITIES.filter((capability) => capability !== "query" || backend.list !== undefined);
     if (backend.list !== undefined) this.query = (options) => this.#query(options);
     backend.onClosed?.(() => {
-      for (const { lock } of this.#locks.values()) lock.waiters.wakeAll();
+      for (const { waiters } of this.#locks.values()) waiters.wakeAll();
     });
   }
 
@@ -104,7 +107,7 @@ export class CasStore implements Store {
   }
 
   async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
-    const { lock, watcher } = this.#entry(claim.name);
+    const lock = this.#lock(claim.name);
     const waiter = options.enqueue ? lock.waiters.asks(claim, options.left) : undefined;
     if (waiter !== undefined) waiter.attempts++;
     try {
@@ -113,55 +116,55 @@ export class CasStore implements Store {
       // The handle is alive, however long the attempt took.
       if (waiter !== undefined) waiter.attempts--;
       lock.waiters.notice(claim);
-      watcher.update();
+      lock.update();
     }
   }
 
   async renew(claim: Claim): Promise<Renewal> {
     const { timers } = this.#context;
     timers?.keep(handleOf(claim), claim.lease);
-    const renewal = await this.#entry(claim.name).lock.change(renew(claim));
+    const renewal = await this.#lock(claim.name).change(renew(claim));
     if (renewal === "lost") timers?.drop(handleOf(claim));
     return renewal;
   }
 
   async release(claim: Claim): Promise<boolean> {
     this.#context.timers?.drop(handleOf(claim));
-    const { lock, watcher } = this.#entry(claim.name);
+    const lock = this.#lock(claim.name);
     lock.waiters.notice(claim);
-    this.#sweeper.used();
+    this.#context.sweeper.used();
     try {
       return await lock.change(release(claim));
     } finally {
       // Even if the release failed: the next write of this store object removes waiters that no handle owns.
       lock.waiters.delete(claim);
-      watcher.update();
+      lock.update();
     }
   }
 
   async succeed(from: Claim, to: Claim): Promise<void> {
-    const { lock } = this.#entry(from.name);
+    const lock = this.#lock(from.name);
     lock.waiters.succeed(from, to);
     await lock.change(succeed(from, to));
   }
 
   forget(claim: Claim): void {
-    const { waiters } = this.#entry(claim.name).lock;
+    const { waiters } = this.#lock(claim.name);
     if (waiters.get(claim)?.isTaken) waiters.delete(claim);
   }
 
   /** Returns whether a handle waits here, as far as this store object knows. */
   knows(claim: Claim): boolean {
-    return this.#entry(claim.name).lock.waiters.get(claim) !== undefined;
+    return this.#lock(claim.name).waiters.get(claim) !== undefined;
   }
 
   /** Removes expired parts of a document: leases that have ended, waiters that are dead. */
   async look(name: string): Promise<void> {
-    await this.#entry(name).lock.change(look());
+    await this.#lock(name).change(look());
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    const { lock, watcher } = this.#entry(claim.name);
+    const lock = this.#lock(claim.name);
     const waiter = lock.waiters.get(claim);
     if (waiter === undefined) return aborted(signal);
     waiter.usesWakeups = true;
@@ -169,17 +172,17 @@ export class CasStore implements Store {
     if (lock.last !== undefined && lock.waiters.isDue(claim, lock.last.document)) return Promise.resolve();
     return calledOrAborted(signal, (wake) => {
       waiter.wake = wake;
-      watcher.update();
+      lock.update();
       return () => {
         waiter.wake = undefined;
         lock.waiters.notice(claim);
-        watcher.update();
+        lock.update();
       };
     });
   }
 
   async revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
-    const { lock, watcher, watching } = this.#entry(claim.name);
+    const lock = this.#lock(claim.name);
     const handle = handleOf(claim);
     return await calledOrAborted<Meta | undefined>(signal, (revoked) => {
       let asking = false;
@@ -193,22 +196,22 @@ export class CasStore implements Store {
           if (renewal === "lost") revoked(readMeta(last?.handles.includes(handle) ? last.by : undefined));
         }, () => {}).finally(() => asking = false);
       };
-      watching.set(handle, check);
+      lock.holders.set(handle, check);
       if (lock.last !== undefined) check(lock.last.document);
-      watcher.update();
+      lock.update();
       return () => {
-        watching.delete(handle);
-        watcher.update();
+        lock.holders.delete(handle);
+        lock.update();
       };
     });
   }
 
   revocationHeard(claim: Claim, signal: AbortSignal): Promise<Meta | void> | undefined {
-    return this.#looking.has(this.#entry(claim.name).watcher) ? this.revocation(claim, signal) : undefined;
+    return this.#lock(claim.name).isWatched ? this.revocation(claim, signal) : undefined;
   }
 
   async evict(name: string, options?: EvictOptions): Promise<number> {
-    return await this.#entry(name).lock.change(evict(checkEvict(options)));
+    return await this.#lock(name).change(evict(checkEvict(options)));
   }
 
   async #query(options?: QueryOptions): Promise<Snapshot> {
@@ -226,41 +229,23 @@ export class CasStore implements Store {
       listed.push(...page.documents.filter(({ key }) => matches(key)).flatMap(listedDocuments));
       next = page.cursor;
     } while (next !== undefined && limit === undefined);
-    return { ...this.#snapshot(listed), ...next === undefined ? {} : { cursor: next } };
+    return this.#snapshot(listed, next);
   }
 
-  #snapshot(listed: readonly ListedDocument[]): Snapshot {
-    const held: HolderEntry[] = [];
-    const pending: (Entry & { readonly member?: boolean })[] = [];
-    for (const [document, time] of listed) {
-      const now = time ?? this.#context.clock.now().wall;
-      for (const holder of document.holders.values()) {
-        const { claim, grantedAt, end, lease, fence } = holder;
-        const expiresIn = Math.min(end - now, lease);
-        if (expiresIn <= 0) continue;
-        held.push({ ...entryOf(claim), since: grantedAt, expiresIn, fence });
-        pending.push(...document.membersOf(holder).map((waiter) => ({ ...waiterEntry(waiter), member: true })));
-      }
-      pending.push(...document.queue.map(waiterEntry));
-    }
-    return { held, pending: withRanks(pending) };
+  #snapshot(listed: readonly ListedDocument[], cursor?: string): Snapshot {
+    const { wall } = this.#context.clock.now();
+    const locks = listed.map(([document, time = wall]) =>
+      [document, ({ end, lease }: DocumentHolder) => Math.min(end - time, lease)] as const
+    );
+    return snapshotOf(locks, cursor);
   }
 
-  #entry(name: string): Known {
+  #lock(name: string): WatchedLock {
     const known = this.#locks.get(name);
     if (known !== undefined) return known;
-    const { backend, clock } = this.#context;
-    const watching: Known["watching"] = new Map();
-    const lock = new CasLock(name, this.#context, ({ waiters }, document) => {
-      watcher.seen();
-      waiters.wakeFor(document);
-      for (const check of watching.values()) check(document);
-    });
-    const isWanted = () => watching.size > 0 || lock.waiters.sleeping.length > 0;
-    const watcher = new Watcher(lock, backend, clock, this.#looking, isWanted);
-    const entry = { lock, watcher, watching };
-    this.#locks.set(name, entry);
-    return entry;
+    const made = new WatchedLock(name, this.#context);
+    this.#locks.set(name, made);
+    return made;
   }
 }
 
@@ -271,8 +256,4 @@ function listedDocuments({ key, value, time }: ListedDocuments["documents"][numb
   } catch {
     return [];
   }
-}
-
-function waiterEntry({ claim, queuedAt }: { readonly claim: Claim; readonly queuedAt: number }): Entry {
-  return { ...entryOf(claim), since: queuedAt };
 }

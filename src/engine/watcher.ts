@@ -1,12 +1,14 @@
-import type { Backend, WatchedDocument } from "./backend.ts";
-import type { CasLock } from "./lock.ts";
+import type { WatchedDocument } from "./backend.ts";
+import type { LockDocument } from "./document.ts";
+import { CasLock } from "./lock.ts";
 import { warnOnce } from "../internal/process/warning.ts";
 import { reason } from "../internal/reason.ts";
 import { calledOrAborted } from "../time/aborted.ts";
-import { backoffMs, type Clock } from "../time/clock.ts";
+import { backoffMs } from "../time/clock.ts";
 import { periodsOf } from "./period.ts";
 import type { DocumentChange } from "./plan.ts";
 import type { Seen } from "./seen.ts";
+import { untilNextLook } from "./succession.ts";
 
 /** How often to read a document with waiters, in milliseconds: with a backend that watches, and without. */
 const LOOK_MS = 5_000;
@@ -39,25 +41,16 @@ export function look(needs: "read" | "seen" = "read"): DocumentChange<void> {
   };
 }
 
-interface WatchEnd {
-  readonly failed: boolean;
-  readonly fault?: unknown;
-  /** The present document, if the watch has returned it. */
-  readonly found?: WatchedDocument | undefined;
-}
+/** The end of a watch of the backend. */
+type WatchEnd = PromiseSettledResult<WatchedDocument | void>;
 
 /**
- * Reads the document of a lock while there are waiters or watching holders: when the backend reports a change, when a
- * lease or a turn in it is over, and at intervals.
+ * One lock in one store object, whose document is read while there are waiters or watching holders: when the backend
+ * reports a change, when a lease or a turn in it is over, and at intervals.
  */
-export class Watcher {
-  readonly #lock: CasLock;
-  readonly #backend: Backend;
-  readonly #clock: Clock;
-  /** Whether the lock has waiters or watching holders. */
-  readonly #isWanted: () => boolean;
-  /** The watchers of this store that run now: the more there are, the more rarely each polls. */
-  readonly #looking: Set<Watcher>;
+export class WatchedLock extends CasLock {
+  /** The local holders that watch for revocation, by their handles: each is given the documents that are seen. */
+  readonly holders = new Map<string, (document: LockDocument) => void>();
   /** Ends the present pause. */
   #pause: AbortController | undefined;
   /** Whether there were no waiters when the watch began. */
@@ -69,67 +62,78 @@ export class Watcher {
   /** How many watches for waiters in a row have failed, although the store answered after each of them. */
   #unwatched = 0;
 
-  constructor(lock: CasLock, backend: Backend, clock: Clock, looking: Set<Watcher>, isWanted: () => boolean) {
-    this.#lock = lock;
-    this.#backend = backend;
-    this.#clock = clock;
-    this.#looking = looking;
-    this.#isWanted = isWanted;
+  override get isUseless(): boolean {
+    return super.isUseless && this.holders.size === 0;
   }
 
+  override onSeen(document: LockDocument): void {
+    // It replaces the next read.
+    this.#pause?.abort("seen");
+    this.waiters.wakeFor(document);
+    for (const check of this.holders.values()) check(document);
+  }
+
+  /** Whether its document is read now and then. */
+  get isWatched(): boolean {
+    return this.context.looking.has(this);
+  }
+
+  /** Begins or ends to read, as there are waiters and watching holders or not. */
   update(): void {
-    if (!this.#isWanted()) this.#pause?.abort("unwanted");
-    else if (!this.#looking.has(this)) void this.#run();
+    if (!this.#isWanted) this.#pause?.abort("unwanted");
+    else if (!this.isWatched) void this.#run();
     else if (this.#isLong && this.#hasWaiters) this.#pause?.abort("shorter");
   }
 
-  /** Records that this store object has read or written the document itself, which replaces a read of the watcher. */
-  seen(): void {
-    this.#pause?.abort("seen");
+  get #isWanted(): boolean {
+    return this.holders.size > 0 || this.#hasWaiters;
   }
 
   async #run(): Promise<void> {
-    this.#looking.add(this);
-    while (this.#isWanted()) {
-      const { last } = this.#lock;
-      const begunAt = this.#clock.now();
-      const pause = await this.#wait(last);
-      if (last?.version !== this.#lock.last?.version) this.#vain = 0;
-      if (pause === undefined || !this.#isWanted() || last !== this.#lock.last) continue;
-      const { watchEnd } = pause;
+    const { looking, clock } = this.context;
+    looking.add(this);
+    while (this.#isWanted) {
+      const { last } = this;
+      const begunAt = clock.now();
+      const watchEnd = await this.#wait(last);
+      if (last?.version !== this.last?.version) this.#vain = 0;
+      if (watchEnd === "aborted" || !this.#isWanted || last !== this.last) continue;
       try {
-        const isTold = watchEnd?.found !== undefined && this.#lock.watched(last!, watchEnd.found, begunAt, LOOK_MS);
-        await this.#lock.change(look(isTold ? "seen" : "read"));
-        this.#idle = this.#lock.last?.version === last?.version ? this.#idle + 1 : 0;
-        if (watchEnd !== undefined) this.#noteEnd(watchEnd);
+        const found = watchEnd?.status === "fulfilled" && watchEnd.value;
+        const isTold = found && this.watched(last!, found, begunAt, LOOK_MS);
+        await this.change(look(isTold ? "seen" : "read"));
+        this.#idle = this.last?.version === last?.version ? this.#idle + 1 : 0;
+        // The store has answered after that: it is a fault of watches.
+        if (watchEnd?.status === "rejected" && !this.#isLong) this.#noteFault(watchEnd.reason);
+        else if (watchEnd !== undefined) this.#unwatched = 0;
       } catch {
         // The waiters attempt, and find the fault.
-        this.#lock.waiters.wakeAll();
+        this.waiters.wakeAll();
         this.#idle = Infinity;
       }
       this.#vain = watchEnd !== undefined && this.#idle > 0 ? this.#vain + 1 : 0;
     }
-    this.#looking.delete(this);
+    looking.delete(this);
   }
 
   /**
    * Waits until the document may have changed, or a read is due. Resolves to the end of the backend's watch, if it has
-   * ended; to `undefined` if the pause was ended.
+   * ended; to `"aborted"` if the pause was ended.
    */
-  async #wait(last: Seen | undefined): Promise<{ readonly watchEnd: WatchEnd | undefined } | undefined> {
-    const pause = new AbortController();
-    this.#pause = pause;
+  async #wait(last: Seen | undefined): Promise<WatchEnd | undefined | "aborted"> {
+    const { clock, backend } = this.context;
+    const pause = this.#pause = new AbortController();
     this.#isLong = !this.#hasWaiters;
     let watchEnd: WatchEnd | undefined;
     await calledOrAborted(pause.signal, (end) => {
-      const timers = [this.#clock.timer(this.#lookIn(last), () => end())];
+      const timers = [clock.timer(this.#lookIn(last), () => end())];
       let over = false;
-      if (last !== undefined && this.#backend.watch !== undefined) {
-        void this.#watch(last, pause.signal).then((ended) => {
+      if (last !== undefined && backend.watch !== undefined) {
+        void Promise.allSettled([this.#watch(last, pause.signal)]).then(([ended]) => {
           if (over) return;
           watchEnd = ended;
-          if (!ended.failed && this.#vain === 0) end();
-          else timers.push(this.#clock.timer(this.#unwatchedPollMs, () => end()));
+          if (ended.status === "fulfilled" && this.#vain === 0) end();
+          else timers.push(clock.timer(this.#unwatchedPollMs, () => end()));
         });
       }
       return () => {
@@ -137,31 +141,24 @@ export class Watcher {
         for (const timer of timers) timer.cancel();
       };
     });
-    const wasEnded = pause.signal.aborted;
-    pause.abort("over");
     this.#pause = undefined;
-    return wasEnded ? undefined : { watchEnd };
+    if (pause.signal.aborted) return "aborted";
+    pause.abort("over");
+    return watchEnd;
   }
 
-  /** Records how a watch has ended after which the store has answered: a fault is then the fault of watches. */
-  #noteEnd({ failed, fault }: WatchEnd): void {
-    this.#unwatched = failed && !this.#isLong ? this.#unwatched + 1 : 0;
-    if (this.#unwatched < UNWATCHED) return;
+  #noteFault(fault: unknown): void {
+    if (++this.#unwatched < UNWATCHED) return;
     warnOnce("watch", `Waiters poll, since the store does not notify them: ${reason(fault)}`);
   }
 
-  async #watch({ version }: Seen, signal: AbortSignal): Promise<WatchEnd> {
-    try {
-      const options = { isWaited: !this.#isLong, store: this.#lock.waiters.store };
-      const found = await this.#backend.watch!(this.#lock.name, version, signal, options) ?? undefined;
-      return { failed: false, found };
-    } catch (fault) {
-      return { failed: true, fault };
-    }
+  async #watch({ version }: Seen, signal: AbortSignal): Promise<WatchedDocument | void> {
+    const options = { isWaited: !this.#isLong, store: this.waiters.store };
+    return await this.context.backend.watch!(this.name, version, signal, options);
   }
 
   get #hasWaiters(): boolean {
-    return this.#lock.waiters.sleeping.length > 0;
+    return this.waiters.sleeping.length > 0;
   }
 
   /** How long after a failed or useless watch the document is read, in milliseconds. */
@@ -171,23 +168,25 @@ export class Watcher {
   }
 
   #forEachLock(leastMs: number): number {
-    return Math.max(leastMs, this.#looking.size * EACH_MS);
+    return Math.max(leastMs, this.context.looking.size * EACH_MS);
   }
 
   /** Returns in how many milliseconds the document must be read, changed or not. */
   #lookIn(last: Seen | undefined): number {
-    const isTold = this.#backend.watch !== undefined;
+    const isTold = this.context.backend.watch !== undefined;
     if (!this.#hasWaiters) return this.#forEachLock(isTold ? LOOK_MS : REVOCATION_POLL_MS);
     if (this.#idle === Infinity) return LONGEST_POLL_MS;
-    const view = this.#lock.present;
+    const view = this.present;
     if (last === undefined || view === undefined) return LEAST_MS;
-    const { turn, queue } = last.document;
+    const { turn } = last.document;
     const left = periodsOf(last.document).map((period) => view.left(period));
     // All store objects see the end of a lease or a turn at the same time, but only one has to write it.
-    const rank = [...new Set(queue.map(({ store }) => store))].indexOf(this.#lock.waiters.store);
-    const ahead = turn === undefined ? rank : rank - 1;
-    const after = Math.min(Math.max(ahead, 0) * LEAST_MS, LONGEST_POLL_MS);
+    const ahead = this.waiters.storesAhead(last.document);
+    const after = Math.min(Math.max(0, turn === undefined ? ahead : ahead - 1) * LEAST_MS, LONGEST_POLL_MS);
     const pollMs = isTold ? LOOK_MS : backoffMs(this.#idle, FIRST_POLL_MS, LONGEST_POLL_MS);
-    return Math.min(pollMs, this.#lock.untilNextLook, ...left.map((ms) => Math.max(ms, LEAST_MS) + after));
+    const lookMs = this.context.timers === undefined
+      ? Infinity
+      : untilNextLook(last.document, view, this.waiters.leastPatience, ahead);
+    return Math.min(pollMs, lookMs, ...left.map((ms) => Math.max(ms, LEAST_MS) + after));
   }
 }
