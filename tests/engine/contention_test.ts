@@ -21,7 +21,7 @@ function contended(random = 1) {
     wentOn.push([clock.now().monotonic - from, calls]);
   });
   const refuse = (all: readonly Called[], document = new LockDocument(), outdated = false) =>
-    contention.refused(all.map(({ call }) => call), document, { sentAt: clock.now(), outdated });
+    contention.refused(all.map(({ call }) => call), document, clock.now(), outdated);
   return { clock, contention, wentOn, refuse };
 }
 
@@ -76,7 +76,7 @@ Deno.test("refused() lets the first ones pass after every fourth that has entere
     const sentAt = clock.now();
     clock.stall(100);
     const { call } = called();
-    assertEquals(contention.refused([call], document, { sentAt, outdated: true }), entered === 3 ? [call] : []);
+    assertEquals(contention.refused([call], document, sentAt, true), entered === 3 ? [call] : []);
     await clock.advance(LONG);
     // After one and a half trips.
     assertEquals(wentOn, entered === 3 ? [] : [[250, [call]]]);

@@ -10,8 +10,8 @@ import { distant, sameRandom, storeOf } from "./distant_backend.ts";
 import { Documents } from "./memory_backend.ts";
 
 /**
- * How many stores wait for one name, and how long a message to the server and back takes, in milliseconds. The last ones
- * take a minute: `CROWDS=all` plays them, too.
+ * How many stores wait for one name, and how long a message to the server and back takes, in milliseconds. The last
+ * ones take a minute: `CROWDS=all` plays them, too.
  */
 const CROWDS = [[20, 6], [20, 150], [100, 6], [100, 40], [100, 150], [300, 6], [300, 40], [300, 150]] as const;
 const PLAYED = Deno.env.get("CROWDS") === "all" ? CROWDS : CROWDS.slice(0, 4);
@@ -19,7 +19,10 @@ const PLAYED = Deno.env.get("CROWDS") === "all" ? CROWDS : CROWDS.slice(0, 4);
 /** How many of them are served. */
 const SERVED = 20;
 
-/** For how long the lock is held that they wait for, and for how long the first one does not take its turn, in milliseconds. */
+/**
+ * For how long the lock is held that they wait for, and for how long the first one does not take its turn, in
+ * milliseconds.
+ */
 const HELD = 20_000;
 const STALLED = 4_000;
 

@@ -23,7 +23,10 @@ export class TimerServer {
   }
 }
 
-/** The timers of a server in memory, for one process. It counts the requests, and lets a test decide what becomes of them. */
+/**
+ * The timers of a server in memory, for one process. It counts the requests, and lets a test decide what becomes of
+ * them.
+ */
 export class ControlledTimers implements ServerTimers {
   starts = 0;
   asks = 0;

@@ -2,7 +2,7 @@ import { assert } from "@std/assert";
 import { ask, claimOf, grant } from "../support/claims.ts";
 import { NAME, Place } from "./controlled_backend.ts";
 
-Deno.test("Watcher looks within 5 s although its watches go on telling of the past", async () => {
+Deno.test("WatchedLock looks within 5 s although its watches go on telling of the past", async () => {
   const place = new Place();
   const [holder, waiter] = [place.connect(), place.connect()];
   const past: { at: number; value: string | undefined; version: number }[] = [];
@@ -36,7 +36,7 @@ Deno.test("Watcher looks within 5 s although its watches go on telling of the pa
   assert(ms <= 6_100, `woken ${ms} ms after the release, reads: ${waiter.backend.reads}`);
 });
 
-Deno.test("Watcher does not read all the time if each watch tells of what was before", async () => {
+Deno.test("WatchedLock does not read all the time if each watch tells of what was before", async () => {
   const place = new Place();
   const [holder, waiter] = [place.connect(), place.connect()];
   const [held, waiting] = [claimOf(NAME, "exclusive", 1_000_000), claimOf(NAME)];

@@ -8,7 +8,9 @@ import { VirtualClock } from "../support/virtual_clock.ts";
 import { heldUp, NAME, Place } from "./controlled_backend.ts";
 import { NOW, queueIn } from "./views.ts";
 
-/** Sleeps in `wakeup()`, and returns after how many milliseconds a waiter is woken; `undefined` if it is not for 4 s. */
+/**
+ * Sleeps in `wakeup()`, and returns after how many milliseconds a waiter is woken; `undefined` if it is not for 4 s.
+ */
 async function wokenAfter(place: Place, store: Store, claim: Claim, cause: () => Promise<void>) {
   const scope = new AbortController();
   let wokenAt: number | undefined;

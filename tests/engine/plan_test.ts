@@ -4,18 +4,11 @@ import { handleOf } from "@holdfast/lock/authors";
 import { evict } from "../../src/engine/changes.ts";
 import { LockDocument } from "../../src/engine/document.ts";
 import type { WriteOptions } from "../../src/engine/mod.ts";
-import {
-  type Effect,
-  type Need,
-  noteWrite,
-  planOf,
-  type PlanOptions,
-  settle,
-  settleWritten,
-} from "../../src/engine/plan.ts";
+import { type Effect, type Need, noteWrite, planOf, settle, settleWritten } from "../../src/engine/plan.ts";
 import { TURN_MS } from "../../src/engine/period.ts";
 import type { Seen } from "../../src/engine/seen.ts";
 import { giveTurn } from "../../src/engine/tidy.ts";
+import type { ViewOptions } from "../../src/engine/view.ts";
 import { drift } from "../../src/contract/store.ts";
 import { ask, claimOf, grant, LONG } from "../support/claims.ts";
 import { type ControlledBackend, NAME, Place } from "./controlled_backend.ts";
@@ -46,7 +39,9 @@ function notifying(place: Place, backends: readonly ControlledBackend[]): void {
   }
 }
 
-/** A lock that is held and waited for twice, where the backends tell of news alone. Returns when the last one is woken. */
+/**
+ * A lock that is held and waited for twice, where the backends tell of news alone. Returns when the last one is woken.
+ */
 async function lastWoken(act: (place: Awaited<ReturnType<typeof queued>>) => Promise<void>) {
   const queue = await queued();
   const { place, c, second } = queue;
@@ -102,11 +97,14 @@ function needing(needs: Need, effect: Partial<Effect<unknown>> = {}): Called {
   return callOf(() => ({ needs, answer: () => needs, ...effect }));
 }
 
-const OPTIONS: PlanOptions = { waiters: waitersOfMe(), maxBytes: 1_000_000 };
+interface PlanOptions extends Pick<ViewOptions, "timerFor"> {
+  readonly maxBytes?: number;
+}
 
 /** Plans calls so many milliseconds after a document was read. */
-function planned(seen: Seen, called: readonly Called[], ms = 0, options: Partial<PlanOptions> = {}) {
-  return planOf(seen, called.map(({ call }) => call), viewOf(seen, ms), { ...OPTIONS, ...options });
+function planned(seen: Seen, called: readonly Called[], ms = 0, options: PlanOptions = {}) {
+  const { timerFor, maxBytes = 1_000_000 } = options;
+  return planOf(seen, called.map(({ call }) => call), viewOf(seen, ms, { timerFor }), waitersOfMe(), maxBytes);
 }
 
 Deno.test("planOf() needs what the call needs that needs most", () => {
@@ -216,7 +214,7 @@ Deno.test("reserve() leaves room for holders, and takes what was reserved before
   const room = 10_000 - seen.bytes() - 4_096;
   const reserves = (...bytes: number[]) => {
     const called = bytes.map((each) =>
-      callOf((_, { reserve }) => {
+      callOf((_document, _view, { reserve }) => {
         reserve(each);
         return { needs: "seen", answer: () => "room" };
       })
@@ -234,7 +232,7 @@ Deno.test("admit() leaves room for the renewals of those that hold the lock", ()
   });
   const admits = (maxBytes: number, timerFor?: () => undefined) => {
     const claim = claimOf(NAME, "shared");
-    const called = callOf((_, { admit }) => {
+    const called = callOf((_document, _view, { admit }) => {
       admit(claim);
       return { needs: "seen", answer: () => "room" };
     });

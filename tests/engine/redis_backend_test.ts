@@ -3,6 +3,7 @@ import type { Redis } from "ioredis";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Backend, cas } from "@holdfast/lock/cas";
 import { storeSuite } from "@holdfast/testing";
+import { backendSuite } from "./backend_suite.ts";
 import { redisDocuments } from "../support/redis_backend.ts";
 import { RedisServer } from "../support/redis_server.ts";
 
@@ -41,6 +42,13 @@ function interleaved(redis: Redis): Backend<string | undefined> {
 }
 
 for (const [name, run] of crowds(redisDocuments)) Deno.test(`cas() on a script of Redis: ${name}`, run);
+
+backendSuite<string | undefined>((what, run) => {
+  Deno.test(`redisDocuments() ${what}`, async () => {
+    await using server = await RedisServer.start();
+    await run(() => redisDocuments(server.connect()));
+  });
+}, { lists: false });
 
 Deno.test("storeSuite() refuses WATCH and MULTI over one connection for all calls", async () => {
   const [[, run] = []] = crowds(interleaved).filter(([name]) => name.includes("several names"));

@@ -12,7 +12,9 @@ const REPLIES: Readonly<Record<string, (reply: WriteResult<number>) => WriteResu
   "nothing": () => ({ written: false }),
 };
 
-/** Lets the network execute the next write, and repeat it once `between` has resolved: only the second reply arrives. */
+/**
+ * Lets the network execute the next write, and repeat it once `between` has resolved: only the second reply arrives.
+ */
 function repeatWrite(
   backend: ControlledBackend,
   reply: (reply: WriteResult<number>) => WriteResult<number>,
@@ -113,6 +115,27 @@ Deno.test("renew() that is repeated renews the lease", async () => {
   await grant(store, claim);
   repeatWrite(backend, (reply) => reply);
   assertEquals(await store.renew(claim), "renewed");
+});
+
+Deno.test("release() that is repeated has released the lock, after reads that are behind", async () => {
+  const place = new Place({ ahead: 0 });
+  const { store, backend } = place.connect();
+  const claim = claimOf(NAME);
+  await grant(store, claimOf(NAME, "exclusive", 1_000));
+  const behind = await backend.read(NAME);
+  await place.clock.advance(1_100);
+  await grant(store, claim);
+  // The first reply is that to a repetition, and no refusal says what is there.
+  backend.onWrite = async (execute) => {
+    const reply = await execute();
+    return reply.written && backend.writes > 1 ? reply : { written: false };
+  };
+  const time = place.clock.now().wall;
+  backend.onRead = (execute) => backend.reads <= 2 ? Promise.resolve({ ...behind, time }) : execute();
+  backend.trips();
+  const released = store.release(claim);
+  await place.clock.advance(1_000);
+  assertEquals([await released, backend.reads], [true, 3]);
 });
 
 Deno.test("release() whose refusal comes a minute late is a fault", async () => {

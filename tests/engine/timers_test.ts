@@ -59,13 +59,13 @@ async function taken(place: Place): Promise<number> {
 }
 
 /** Holds the lock and renews it so many times, a third of the lease apart, on a server with timers. */
-async function holding(renewals: number) {
+async function holding(renewals: number, lease = LEASE) {
   const place = new Place({ timers: true });
   const holder = place.connect();
-  const held = leased();
+  const held = claimOf(NAME, "exclusive", lease);
   await grant(holder.store, held);
   for (let i = 0; i < renewals; i++) {
-    await place.clock.advance(LEASE / 3);
+    await place.clock.advance(lease / 3);
     assertEquals(await holder.store.renew(held), "renewed");
     await settled();
   }
@@ -182,6 +182,32 @@ Deno.test("acquire() succeeds a dead holder although all wait for less than its 
   }
 });
 
+Deno.test("acquire() succeeds a dead holder although stores that wait ahead died with it", async () => {
+  const lease = 12_000;
+  for (const dead of [1, 4, 9]) {
+    let longest = 0;
+    for (let phase = 0; phase < 10; phase++) {
+      const { place } = await holding(4, lease);
+      const begun = place.clock.now().monotonic;
+      for (let i = 0; i < dead; i++) await ask(place.connect().store, leased());
+      await place.clock.advance(phase * 1_000);
+      const now = () => place.clock.now().monotonic - begun;
+      let grantedAt: number | undefined;
+      while (grantedAt === undefined) {
+        assert(now() < 90_000, "granted to nobody");
+        const settings = checkAcquireOptions({ wait: 10_000, lease: 60_000, renew: false });
+        const call = acquireFrom(place.connect().store, NAME, settings, place.clock);
+        const noted = call.then(() => grantedAt = now(), () => {});
+        await place.clock.advance(10_100);
+        await noted;
+      }
+      longest = Math.max(longest, grantedAt);
+    }
+    // The timer of the lease, two seconds, and a turn of each.
+    assert(longest <= 1.5 * lease + 2_000 + dead * 1_500, `${dead} dead: after ${longest} ms`);
+  }
+});
+
 Deno.test("attempt() that does not wait succeeds a dead holder", async () => {
   for (const renewals of [0, 2]) {
     const { place } = await holding(renewals);
@@ -254,6 +280,39 @@ Deno.test("wakeup() looks at the timers once a second until the holder renews", 
   assertEquals(timers.trips(), { starts: 0, asks: 0 });
   scope.abort();
   await asleep;
+});
+
+Deno.test("wakeup() looks the more rarely the more stores wait ahead, but for short waits", async () => {
+  const { place } = await holding(2, 30_000);
+  const scope = new AbortController();
+  const crowd: ReturnType<Place["connect"]>[] = [];
+  const queue = async (process: ReturnType<Place["connect"]>, left?: number) => {
+    const waiter = leased();
+    await process.store.attempt(waiter, { enqueue: true, left });
+    void process.store.wakeup(waiter, scope.signal);
+  };
+  for (let i = 0; i < 10; i++) {
+    const process = place.connect();
+    for (let handle = 0; handle < 3; handle++) await queue(process);
+    crowd.push(process);
+  }
+  const hasty = place.connect();
+  await queue(hasty, 25_000);
+  const all = [...crowd, hasty];
+  for (const { timers, backend } of all) {
+    timers.trips();
+    backend.trips();
+  }
+  await place.clock.advance(15_001);
+  const [asks, reads] = [all.map(({ timers }) => timers.asks), all.map(({ backend }) => backend.reads)];
+  for (const [first, second, ...others] of [asks, reads]) {
+    assert(first! >= 13 && second! >= 6 && second! <= 8, `${asks}, ${reads}`);
+    // As often as the document is read in any case.
+    assert(others.slice(2, -1).every((count) => count >= 2 && count <= 4), `${asks}, ${reads}`);
+    assert(others.at(-1)! >= 13, `${asks}, ${reads}`);
+  }
+  scope.abort();
+  await settled();
 });
 
 Deno.test("wakeup() of a crowd starts a timer in the order of the queue, so that one does", async () => {

@@ -6,7 +6,9 @@ import { type Hook, NAME, Place } from "./controlled_backend.ts";
 
 type Watch = NonNullable<ControlledBackend["watch"]>;
 
-/** Returns how long after the release of a lock its waiter is woken, in milliseconds, and how much was read meanwhile. */
+/**
+ * Returns how long after the release of a lock its waiter is woken, in milliseconds, and how much was read meanwhile.
+ */
 async function wokenAfter(
   watch: Watch,
 ): Promise<{ readonly ms: number; readonly reads: number; readonly left: number }> {
@@ -30,14 +32,14 @@ async function wokenAfter(
   return { ms: wokenAt! - from - 2_000, reads, left: place.clock.pending };
 }
 
-Deno.test("Watcher wakes within 500 ms if each watch rejects", async () => {
+Deno.test("WatchedLock wakes within 500 ms if each watch rejects", async () => {
   const { ms, reads, left } = await wokenAfter(() => Promise.reject(new Error("no watches today")));
   assert(ms <= 500, `${ms} ms`);
   assert(reads < 30, `${reads} reads`);
   assertEquals(left, 0);
 });
 
-Deno.test("Watcher wakes within 500 ms if each watch throws at once", async () => {
+Deno.test("WatchedLock wakes within 500 ms if each watch throws at once", async () => {
   const { ms, left } = await wokenAfter(() => {
     throw new Error("not connected");
   });
@@ -45,14 +47,14 @@ Deno.test("Watcher wakes within 500 ms if each watch throws at once", async () =
   assertEquals(left, 0);
 });
 
-Deno.test("Watcher does not read all the time if each watch resolves at once", async () => {
+Deno.test("WatchedLock does not read all the time if each watch resolves at once", async () => {
   const { ms, reads, left } = await wokenAfter(() => Promise.resolve());
   assert(ms <= 500, `${ms} ms`);
   assert(reads < 30, `${reads} reads`);
   assertEquals(left, 0);
 });
 
-Deno.test("Watcher wakes at once after a write of its store, also if a watch was in vain", async () => {
+Deno.test("WatchedLock wakes at once after a write of its store, even after a vain watch", async () => {
   const place = new Place();
   const [holder, waiter] = [place.connect(), place.connect()];
   const watch = waiter.backend.watch!;
@@ -78,7 +80,7 @@ Deno.test("Watcher wakes at once after a write of its store, also if a watch was
   assert(wasWoken);
 });
 
-Deno.test("Watcher wakes at once if the document changes", async () => {
+Deno.test("WatchedLock wakes at once if the document changes", async () => {
   const place = new Place();
   const [holder, waiter] = [place.connect(), place.connect()];
   const [held, waiting] = [claimOf(NAME, "exclusive", LONG), claimOf(NAME)];
@@ -108,19 +110,19 @@ async function readsOfHolders(locks: number, onRead: Hook<FoundDocument<number>>
   return reads;
 }
 
-Deno.test("Watcher reads once a second for a holder", async () => {
+Deno.test("WatchedLock reads once a second for a holder", async () => {
   const reads = await readsOfHolders(1, (execute) => execute());
   assert(reads >= 29 && reads <= 30, `${reads} reads`);
 });
 
-Deno.test("Watcher reads once a second for a holder whose watch fails, or is in vain", async () => {
+Deno.test("WatchedLock reads once a second for a holder whose watch fails, or is in vain", async () => {
   for (const watch of [() => Promise.reject(new Error("no watch for holders")), () => Promise.resolve()]) {
     const reads = await readsOfHolders(1, (execute) => execute(), watch);
     assert(reads >= 29 && reads <= 31, `${reads} reads`);
   }
 });
 
-Deno.test("Watcher tells a watch whether a waiter waits", async () => {
+Deno.test("WatchedLock tells a watch whether a waiter waits", async () => {
   const place = new Place();
   const { store, backend } = place.connect();
   const watch = backend.watch!;
@@ -141,17 +143,17 @@ Deno.test("Watcher tells a watch whether a waiter waits", async () => {
   assertEquals(place.clock.pending, 0);
 });
 
-Deno.test("Watcher reads 100 times a second for the holders of 1,000 locks", async () => {
+Deno.test("WatchedLock reads 100 times a second for the holders of 1,000 locks", async () => {
   const reads = await readsOfHolders(1_000, (execute) => execute());
   assert(reads >= 2_000 && reads <= 3_000, `${reads} reads`);
 });
 
-Deno.test("Watcher does not read more often for holders if no answer comes", async () => {
+Deno.test("WatchedLock does not read more often for holders if no answer comes", async () => {
   const reads = await readsOfHolders(1_000, () => new Promise(() => {}));
   assert(reads > 1_000 && reads <= 3_000, `${reads} reads`);
 });
 
-Deno.test("Watcher wakes a waiter within 500 ms beside 1,000 locks of holders", async () => {
+Deno.test("WatchedLock wakes a waiter within 500 ms beside 1,000 locks of holders", async () => {
   const place = new Place({ watches: false });
   const [holder, { store }] = [place.connect(), place.connect()];
   const [held, waiting] = [claimOf(NAME, 2, LONG), claimOf(NAME, 2)];
@@ -206,7 +208,7 @@ async function toldWaiter() {
   };
 }
 
-Deno.test("Watcher reads nothing if a watch says what is there", async () => {
+Deno.test("WatchedLock reads nothing if a watch says what is there", async () => {
   await using told = await toldWaiter();
   await told.holder.store.release(told.held);
   await told.place.clock.advance(0);
@@ -215,7 +217,7 @@ Deno.test("Watcher reads nothing if a watch says what is there", async () => {
   assertEquals(told.waiter.backend.trips(), { reads: 0, writes: 1 });
 });
 
-Deno.test("Watcher finds what is there if a watch says what was there before", async () => {
+Deno.test("WatchedLock finds what is there if a watch says what was there before", async () => {
   await using told = await toldWaiter();
   const before = told.place.documents.found(NAME);
   told.tells(() => before);
@@ -224,7 +226,7 @@ Deno.test("Watcher finds what is there if a watch says what was there before", a
   assert(told.isAwake());
 });
 
-Deno.test("Watcher has one watch of the backend open at a time, and none in the end", async () => {
+Deno.test("WatchedLock has one watch of the backend open at a time, and none in the end", async () => {
   const place = new Place();
   const [holder, waiter] = [place.connect(), place.connect()];
   let [open, most] = [0, 0];
