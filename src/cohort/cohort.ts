@@ -26,8 +26,9 @@ export interface Cohort extends Store, AsyncDisposable {
  * costs few requests. With `linger` it also keeps a lock for the next handle while no handle holds it.
  *
  * **Waiting is not strictly first come, first served.** For `keep` milliseconds after a grant, the handles of this
- * process come before all other waiters. Then the process queues at the end. A waiter of another process waits at most
- * `keep`, one section and one renewal for each process with a cohort that is ahead of it. {@linkcode
+ * process come before all other waiters. Then the process gives the lock back, and queues at the end if handles still
+ * wait. A waiter of another process waits at most `keep`, one section and one renewal for each process with a cohort
+ * that is ahead of it; a section is what a handle does between its grant and its release. {@linkcode
  * CohortOptions.linger} says when not to use `linger`.
  *
  * A handle that is alone with its name goes to the store as without a cohort, unless the process lingers.
@@ -65,13 +66,18 @@ export function cohort(target: LockTarget, options: CohortOptions = {}): Cohort 
   if (target instanceof HandoffCohort) {
     throw new TypeError("target must not be a cohort: give cohort() what that was made of");
   }
-  return cohortOf(target, settings);
-}
-
-function makeCohort(store: Store, settings: HandoffSettings): HandoffCohort {
-  return store instanceof HandoffStore
-    ? new HandoffCohort(store.target, new SystemClock(), settings, store.place)
-    : new HandoffCohort(store, new SystemClock(), settings);
+  const parts = partsOf(target);
+  const known = (made.get(parts[0]!) ?? []).filter(({ cohort }) => !cohort.stopped);
+  const alike = known.filter((each) =>
+    each.parts.length === parts.length && each.parts.every((part, i) => part === parts[i])
+  );
+  const same = alike.find((each) => each.settings.keep === settings.keep && each.settings.linger === settings.linger);
+  if (same !== undefined) return same.cohort;
+  const store = alike[0]?.store ?? storeOf(target);
+  const [kept, place] = store instanceof HandoffStore ? [store.target, store.place] : [store, undefined];
+  const cohort = new HandoffCohort(kept, new SystemClock(), settings, place);
+  made.set(parts[0]!, [...known, { parts, settings, store, cohort }]);
+  return cohort;
 }
 
 function storeOf(target: LockTarget): Store {
@@ -104,21 +110,6 @@ interface Made {
  * cohort, since two cohorts do not share a queue.
  */
 const made = new WeakMap<object, Made[]>();
-
-/** Returns the cohort of a target, and makes it if there is none. */
-function cohortOf(target: LockTarget, settings: HandoffSettings): HandoffCohort {
-  const parts = partsOf(target);
-  const known = (made.get(parts[0]!) ?? []).filter(({ cohort }) => !cohort.stopped);
-  const alike = known.filter((each) =>
-    each.parts.length === parts.length && each.parts.every((part, i) => part === parts[i])
-  );
-  const same = alike.find((each) => each.settings.keep === settings.keep && each.settings.linger === settings.linger);
-  if (same !== undefined) return same.cohort;
-  const store = alike[0]?.store ?? storeOf(target);
-  const cohort = makeCohort(store, settings);
-  made.set(parts[0]!, [...known, { parts, settings, store, cohort }]);
-  return cohort;
-}
 
 function partsOf(target: LockTarget): readonly object[] {
   // An empty array is no target: whoever makes the store of it refuses it.

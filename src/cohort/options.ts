@@ -4,12 +4,9 @@ import { checkKeys, checkMilliseconds } from "../internal/validation.ts";
 /** The options of `cohort()`. */
 export interface CohortOptions {
   /**
-   * For how long after a grant of the store the process hands the lock on among its own handles, in milliseconds, 1 to
-   * 2³¹ − 1. Then it gives the lock back, and queues at the end if handles still wait. This changes the order:
-   * until then the handles of the process overtake waiters of other processes. A waiter of another process waits at
-   * most `keep`, one section and one renewal for each cohort that is ahead of it. (A section is what a handle does
-   * between its grant and its release.) Only the reserved fences limit how many sections run in that time: 1,000 for
-   * each millisecond of `keep`, 10,000 at most.
+   * For how long after a grant of the store the process hands the lock on among its own handles, ahead of the waiters
+   * of other processes, in milliseconds, 1 to 2³¹ − 1. Only the reserved fences limit how many sections run in that
+   * time: 1,000 for each millisecond of `keep`, 10,000 at most.
    *
    * When a section has lasted `keep`, each handle has a place of its own in the queue of the store, first come, first
    * served. This ends with a grant under which every section was shorter.
@@ -37,7 +34,6 @@ export interface CohortOptions {
   linger?: number | undefined;
 }
 
-/** Checks the options of `cohort()` and fills in the defaults. */
 export function checkCohortOptions(options: CohortOptions): HandoffSettings {
   const { keep = 10, linger = 0 } = checkKeys(options, ["keep", "linger"]);
   checkMilliseconds("keep", keep, 1);

@@ -31,6 +31,8 @@ export interface HandoffContext {
   readonly watches: boolean;
   /** The handles whose places in the store's queue are being given back: until then they must not attempt again. */
   readonly leaving: ShortLivedMap<string, Promise<void>>;
+  /** The handles whose grants ended before they were released: the store may have put them into its queue since. */
+  readonly ended: ShortLivedMap<string, true>;
   /** Tracks a request in the background, which does not reject. */
   track(request: Promise<unknown>): void;
 }

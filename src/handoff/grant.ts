@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "../time/clock.ts";
+import type { Instant } from "../time/clock.ts";
 import { type Attempt, type Claim, type Granted, handleOf, type Meta } from "../contract/store.ts";
 import type { Handle } from "./handle.ts";
 import { ProcessLease } from "./process_lease.ts";
@@ -142,9 +142,4 @@ export class Grant {
 /** Returns the first and the last reserved fence; each handle of a run has one fence. */
 function blockOf({ fence, fences = 1, run = [] }: Granted): [bigint, bigint] {
   return [fence, fence + BigInt(Math.max(fences - 1, run.length))];
-}
-
-/** Returns how much of the lease had passed when an attempt was made, in milliseconds. */
-export function ageOf({ lease }: Grant, calledAt: Instant): number {
-  return Math.max(0, elapsed(lease.sentAt, calledAt));
 }

@@ -1,8 +1,9 @@
 import { calledOrAborted } from "../time/aborted.ts";
 import { type Clock, elapsed, GRACE_MS, type Instant, type Timer } from "../time/clock.ts";
-import { within } from "../contract/release.ts";
+import { releaseWithRetry, within } from "../contract/release.ts";
 import { isPlain } from "../rules/group.ts";
 import { type Claim, handleOf } from "../contract/store.ts";
+import type { HandoffContext } from "./context.ts";
 
 /** After this many milliseconds without an answer another handle attempts in place of this handle. */
 const OVERDUE_MS = 3_000;
@@ -12,6 +13,9 @@ const SILENT_MS = 3_000;
 
 /** How soon a caller acts after an attempt, in milliseconds: it attempts again if there was no answer for 10 s. */
 const UNHEARD_MS = 12_000;
+
+/** How long a place is kept for unanswered attempts, and for a handle that shows no sign, in milliseconds. */
+export const FORGOTTEN_MS = 60_000;
 
 /**
  * The state of a handle that wants a lock:
@@ -129,13 +133,22 @@ export class Handle {
     return elapsed(this.#sent.at, now);
   }
 
-  /** Resolves when the store has answered its attempts, or they have failed, or after `ms` milliseconds. */
-  async answered(clock: Clock, ms: number): Promise<void> {
+  /** Gives its place in the store's queue back, in the background, once its attempts are answered. */
+  leaveStore({ store, clock, track, leaving }: HandoffContext): void {
+    const release = () => releaseWithRetry(store, this.claim, clock);
+    // A place that cannot be given back ends with its waiter timeout.
+    const left = this.#answered(clock).then(release).catch(() => {}).then(() => void leaving.delete(this.id));
+    leaving.set(this.id, left);
+    track(left);
+  }
+
+  /** Resolves when the store has answered its attempts, or they have failed, or after a minute. */
+  async #answered(clock: Clock): Promise<void> {
     const answered = async () => {
       while (this.unanswered > 0) await this.#sent.answer.catch(() => {}); // Its caller has the error.
     };
     // It only rejects when the time is over.
-    if (this.unanswered > 0) await within(ms, answered(), clock).catch(() => {});
+    if (this.unanswered > 0) await within(FORGOTTEN_MS, answered(), clock).catch(() => {});
   }
 
   /** Makes it attempt again: at once if it listens, else when it next listens. */

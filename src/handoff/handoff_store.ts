@@ -78,6 +78,7 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
       group: crypto.randomUUID(),
       watches: place === undefined,
       leaving: new ShortLivedMap(),
+      ended: new ShortLivedMap((_, old) => old),
       track,
     };
     // Runs belong to the process, not to its handles, and with `keep` so do the blocks of fences.

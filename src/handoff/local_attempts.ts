@@ -4,11 +4,10 @@ import { within } from "../contract/release.ts";
 import { StoreError } from "../contract/errors.ts";
 import type { Attempt, AttemptOptions, Claim, Granted, Renewal } from "../contract/store.ts";
 import type { HandoffContext } from "./context.ts";
-import { ageOf, Grant } from "./grant.ts";
+import { Grant } from "./grant.ts";
 import { Handle } from "./handle.ts";
 import type { LocalGrants } from "./local_grants.ts";
 import type { LocalQueue } from "./local_queue.ts";
-import type { LocalReleases } from "./local_releases.ts";
 
 /** The longest time between two attempts of a handle that waits without a request, in milliseconds. */
 const RECHECK_MS = 1_000;
@@ -36,23 +35,21 @@ export class LocalAttempts {
   readonly #context: HandoffContext;
   readonly #queue: LocalQueue;
   readonly #grants: LocalGrants;
-  readonly #releases: LocalReleases;
   #sent = 0;
   /** The fault of the last attempt, its time, and whether the attempts of several handles in a row have failed. */
   #fault: { readonly error: unknown; readonly at: Instant; readonly id: string; readonly several: boolean } | undefined;
 
-  constructor(context: HandoffContext, queue: LocalQueue, grants: LocalGrants, releases: LocalReleases) {
+  constructor(context: HandoffContext, queue: LocalQueue, grants: LocalGrants) {
     this.#context = context;
     this.#queue = queue;
     this.#grants = grants;
-    this.#releases = releases;
   }
 
-  /** Adds a handle; `place` says whether it waits in the store's queue already. */
-  enter(claim: Claim, now: Instant, place: Handle["place"] = "none"): Handle {
-    const { group, settings: { keep } } = this.#context;
+  /** Adds a handle; `place` says whether it may wait in the store's queue already. */
+  enter(claim: Claim, now: Instant, place?: Handle["place"]): Handle {
+    const { group, ended, settings: { keep } } = this.#context;
     const handle = new Handle(this.#queue.closed ? claim : withFollowers(claim, group, keep), now);
-    handle.place = place;
+    handle.place = place ?? (ended.delete(handle.id) ? "own" : "none");
     this.#queue.enter(handle);
     if (!handle.plain) this.#grants.giveWay();
     return handle;
@@ -103,7 +100,7 @@ export class LocalAttempts {
     const sent = this.#context.store.attempt(handle.claim, alive.length === 0 ? options : { ...options, alive });
     const request = { number: ++this.#sent, at: now, revocations: this.#grants.revocations };
     const answer = handle.sends(now, sent);
-    handle.unheard(this.#context.clock, () => this.#releases.drop(handle), now);
+    handle.unheard(this.#context.clock, () => this.#grants.drop(handle), now);
     if (this.#queue.long) this.#grants.wakeLeaders();
     return answer.then((attempt) => {
       handle.answers(this.#sent);
@@ -155,7 +152,7 @@ export class LocalAttempts {
         return refusal;
       case "left":
         // Its release may have been executed before this attempt.
-        this.#releases.leaveStore(handle);
+        handle.leaveStore(this.#context);
         return refusal;
       default:
         return refusal;
@@ -199,7 +196,7 @@ export class LocalAttempts {
       return granted;
     }
     const { claim: { lease } } = handle;
-    if (grant.lease.age >= lease - this.#context.store.drift(lease)) {
+    if (grant.lease.ageAt(now) >= lease - this.#context.store.drift(lease)) {
       // Too late: the caller pauses, and attempts again under the same id. So no other handle may have the lock under
       // this id.
       handle.state = "idle";
@@ -238,7 +235,7 @@ export class LocalAttempts {
       if (outcome === "lost") this.#grants.end(grant, "lost");
       else if (outcome === "unknown") this.#grants.end(grant, "unclaimed");
       else if (grant === this.#grants.current && grant.isFor(handle)) {
-        if (grant.lease.age < lease - this.#context.store.drift(lease)) {
+        if (grant.lease.ageAt(answeredAt) < lease - this.#context.store.drift(lease)) {
           return this.#hold(grant, handle, now, answeredAt);
         }
         handle.state = "idle";
@@ -258,7 +255,7 @@ export class LocalAttempts {
     const attempt = this.#grants.hold(grant, handle, calledAt, now);
     if (handle.id !== grant.id) {
       if (handle.place === "none" && handle.unanswered === 0) this.#context.store.forget?.(handle.claim);
-      else this.#releases.leaveStore(handle);
+      else handle.leaveStore(this.#context);
     }
     return attempt;
   }
@@ -271,7 +268,7 @@ export class LocalAttempts {
       // The lease must not become shorter: the first attempt may have been answered.
       const renewal = await lease.renew(Math.max(claim.lease, Math.ceil(lease.endsIn(calledAt))));
       if (renewal === "renewed" && grant.holding?.handle === holding.handle) {
-        return { granted: true, fence: grant.holding.fence, age: ageOf(grant, calledAt) };
+        return { granted: true, fence: grant.holding.fence, age: lease.ageAt(calledAt) };
       }
       if (renewal === "lost") this.#grants.end(grant, "lost");
     }

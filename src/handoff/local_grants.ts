@@ -2,7 +2,7 @@ import { elapsed, type Instant, type Timer } from "../time/clock.ts";
 import { ShortLivedMap } from "../time/short_lived.ts";
 import type { Attempt, Claim, Meta } from "../contract/store.ts";
 import type { HandoffContext } from "./context.ts";
-import { ageOf, type Grant } from "./grant.ts";
+import type { Grant } from "./grant.ts";
 import type { Handle } from "./handle.ts";
 import { linger } from "./linger.ts";
 import type { LocalQueue } from "./local_queue.ts";
@@ -92,7 +92,7 @@ export class LocalGrants {
     else if (isHandedOn) this.watchRevocation(grant, watches);
     const { fence } = grant.hold(handle, now);
     this.watch(now);
-    return { granted: true, fence, age: ageOf(grant, calledAt) };
+    return { granted: true, fence, age: grant.lease.ageAt(calledAt) };
   }
 
   /** Gives the lock to the next handle, or lets it linger. Returns false if it must go back. */
@@ -143,7 +143,7 @@ export class LocalGrants {
     const { holding, phase } = grant;
     // Only a release may be sent again: other handles may lead by then.
     if (phase.kind === "over" && reason !== "released") return Promise.resolve();
-    if (holding !== undefined && (reason === "expired" || reason === "lost")) this.#held.delete(holding.handle.id);
+    if (holding !== undefined && (reason === "expired" || reason === "lost")) this.#ended(holding.handle.id);
     if (reason === "lost") holding?.revoked?.(by);
     // A quorum that has lost the lock may still have it on some nodes. The handle that it was granted to releases it
     // itself.
@@ -155,6 +155,24 @@ export class LocalGrants {
     for (const handle of grant.end()) handle.wake();
     this.wakeLeaders();
     return givesBack ? this.#giveBack(grant) : Promise.resolve();
+  }
+
+  /** Removes a handle that has stopped waiting. A lock reserved for it is handed on, or goes back. */
+  remove(handle: Handle, state: "left" | "gone"): Promise<void> | undefined {
+    const grant = this.#current;
+    const isNext = handle.state === "next";
+    this.#queue.delete(handle.id);
+    handle.state = state;
+    handle.settles();
+    if (grant !== undefined) grant.members = grant.members.filter((member) => member !== handle);
+    return isNext ? this.handOnOrEnd(grant!) : undefined;
+  }
+
+  /** Removes a handle that steals the lock, or has no caller. It releases its grants itself. */
+  drop(handle: Handle): void {
+    this.remove(handle, "gone");
+    this.wakeLeaders();
+    this.tidy();
   }
 
   /** Stops handing on. The handle that holds the lock releases it; without a holder, the grant ends. */
@@ -194,7 +212,12 @@ export class LocalGrants {
 
   /** Drops handles whose leases have ended by the clock: they were not released, or the store has not answered. */
   forgetEnded(now: Instant): void {
-    for (const [id, { lease }] of [...this.#held.entries()]) if (lease.hasEnded(now)) this.#held.delete(id);
+    for (const [id, { lease }] of [...this.#held.entries()]) if (lease.hasEnded(now)) this.#ended(id);
+  }
+
+  #ended(id: string): void {
+    this.#held.delete(id);
+    this.#context.ended.set(id, true);
   }
 
   /** Ends the use of this object if no handle needs it. Not during an attempt: its handle may be about to enter. */

@@ -1,11 +1,10 @@
 import { calledOrAborted } from "../time/aborted.ts";
 import { type Attempt, type AttemptOptions, type Claim, handleOf, type Meta, type Renewal } from "../contract/store.ts";
 import type { Grant } from "./grant.ts";
-import type { Handle } from "./handle.ts";
+import { FORGOTTEN_MS, type Handle } from "./handle.ts";
 import { LocalAttempts } from "./local_attempts.ts";
 import { LocalGrants } from "./local_grants.ts";
 import { LocalQueue } from "./local_queue.ts";
-import { LocalReleases } from "./local_releases.ts";
 import type { HandoffContext } from "./context.ts";
 
 /** The memory of an unused name: its direct handle, if that shows no sign, and whether sections are long. */
@@ -14,8 +13,8 @@ type Unused = (direct: string | undefined, long: boolean) => void;
 /**
  * The handles of this process that want one lock, in one queue, and the grant under which they have it in turn. A call
  * for a handle comes here, and goes to the part that decides about it: {@linkcode LocalQueue} orders the handles,
- * {@linkcode LocalAttempts} decides which handle asks the store, {@linkcode LocalGrants} which handle has the lock and
- * until when, and {@linkcode LocalReleases} how a handle leaves.
+ * {@linkcode LocalAttempts} decides which handle asks the store, and {@linkcode LocalGrants} which handle has the lock
+ * and until when.
  *
  * The holder and the next handle change in one synchronous step: in the answer of the store, in a release, or in the
  * attempt of the handle for which the lock is reserved. Code after an `await` checks again.
@@ -35,7 +34,6 @@ export class NameHandoff {
   /** The handles that wait, by their ids, in the order of their first attempts. */
   readonly #queue: LocalQueue;
   readonly #grants: LocalGrants;
-  readonly #releases: LocalReleases;
   readonly #attempts: LocalAttempts;
 
   /**
@@ -50,8 +48,7 @@ export class NameHandoff {
     this.#context = context;
     this.#queue = new LocalQueue({ keeps: context.settings.keep > 0, long, direct });
     this.#grants = new LocalGrants(context, this.#queue, () => unused(this.#queue.direct, this.#queue.long));
-    this.#releases = new LocalReleases(context, this.#queue, this.#grants);
-    this.#attempts = new LocalAttempts(context, this.#queue, this.#grants, this.#releases);
+    this.#attempts = new LocalAttempts(context, this.#queue, this.#grants);
   }
 
   /** The grants of this process, by the id under which the store knows the holder. */
@@ -66,7 +63,7 @@ export class NameHandoff {
   /** Drops a waiter that steals the lock. Returns whether the handle holds the lock under a grant instead. */
   drop(id: string): boolean {
     const handle = this.#queue.get(id);
-    if (handle !== undefined) this.#releases.drop(handle);
+    if (handle !== undefined) this.#grants.drop(handle);
     return this.#grants.of(id) !== undefined;
   }
 
@@ -106,12 +103,62 @@ export class NameHandoff {
   release(claim: Claim): Promise<boolean> {
     const id = handleOf(claim);
     const grant = this.#grants.of(id);
-    if (grant !== undefined) return this.#releases.release(grant, id);
+    if (grant !== undefined) return this.#releaseHeld(grant, id);
     const handle = this.#queue.get(id) ?? this.#grants.tried(id);
-    if (handle !== undefined) return this.#releases.leave(handle);
+    if (handle !== undefined) return this.#leave(handle);
     if (this.#queue.direct === id) this.#queue.direct = undefined;
     this.#grants.tidy();
     return this.#grants.isHandedOn(id) ? Promise.resolve(false) : this.#context.store.release(claim);
+  }
+
+  /** Releases for a handle that holds the lock under a grant: the lock is handed on, lingers or goes back. */
+  #releaseHeld(grant: Grant, id: string): Promise<boolean> {
+    if (this.#grants.handOnFrom(id, grant, this.#context.clock.now())) return Promise.resolve(true);
+    this.#grants.end(grant, "released");
+    // Until the store has answered, the handle may release again.
+    return grant.lease.release().then((released) => {
+      this.#grants.forget(id);
+      return released;
+    }, (error) => {
+      // The caller does not retry for ever.
+      if (!grant.abandoned) this.#context.track(grant.lease.undo().then(() => this.#grants.forget(id)));
+      grant.abandoned = true;
+      throw error;
+    });
+  }
+
+  /** Removes a handle that has stopped waiting, and its place. Resolves to whether there was anything to release. */
+  #leave(handle: Handle): Promise<boolean> {
+    const { store } = this.#context;
+    const { claim, place, unanswered } = handle;
+    const passed = this.#grants.remove(handle, "left");
+    let released = Promise.resolve(true);
+    if (place === "none" && unanswered === 0) store.forget?.(claim);
+    else {
+      const succeeded = unanswered === 0 && this.#succeed(handle);
+      released = store.release(claim).then((released) => released || succeeded);
+    }
+    this.#grants.wakeLeaders();
+    this.#grants.tidy();
+    return Promise.all([released, passed]).then(([released]) => released);
+  }
+
+  /** Gives a handle's place in the store's queue to the next local handle without one. Returns whether it did. */
+  #succeed({ claim }: Handle): boolean {
+    const { store, track, clock } = this.#context;
+    if (!this.#queue.keeps || this.#grants.current !== undefined || store.succeed === undefined) return false;
+    const heir = this.#queue.first(clock.now());
+    // A handle that has asked has its own place.
+    if (heir?.state !== "sleeping" || heir.place !== "none") return false;
+    const given = () => {
+      // The heir's release may have been executed before. If the heir was granted the lock, other handles may have it
+      // under the heir's id.
+      if (heir.state === "left" && !this.#grants.isHandedOn(heir.id)) heir.leaveStore(this.#context);
+    };
+    track(store.succeed(claim, heir.claim).then(given, given));
+    heir.place = "own";
+    heir.wake("store");
+    return true;
   }
 
   /** Drops a holder that leaves the lock to its lease: from now on the others wait in the store alone. */
@@ -170,7 +217,11 @@ export class NameHandoff {
   /** Removes handles whose callers have shown no sign for long, with their places in the store's queue. */
   prune(): void {
     const now = this.#context.clock.now();
-    this.#releases.prune(now);
+    for (const handle of this.waiting) {
+      if (handle.canLead(now) || handle.sentFor(now) <= FORGOTTEN_MS) continue;
+      // A place that cannot be given back ends with its waiter timeout.
+      this.#context.track(this.#leave(handle).catch(() => {}));
+    }
     this.#grants.forgetEnded(now);
     this.#grants.tidy();
   }

@@ -52,18 +52,14 @@ export class ProcessLease {
     return this.#over;
   }
 
-  /** When the lease began: when the last granted attempt or renewal was sent. */
-  get sentAt(): Instant {
-    return this.#granted.sentAt;
-  }
-
   /** Settles when the store has answered the last renewal; `undefined` if it has. A release is sent afterwards. */
   get renewing(): Promise<unknown> | undefined {
     return this.#renewing;
   }
 
-  get age(): number {
-    return elapsed(this.#granted.sentAt, this.#clock.now());
+  /** Returns how much of the lease had passed at a moment, in milliseconds; 0 if it was renewed since. */
+  ageAt(moment: Instant): number {
+    return Math.max(0, elapsed(this.#granted.sentAt, moment));
   }
 
   /** Returns whether the lease has ended by the clock, whichever unanswered requests the store has executed. */

@@ -1,6 +1,6 @@
 /**
- * A process that lingers with a lock in a file: `lingering.ts PATH end|exit|stay`. It writes a line once it has shortened
- * the lease in the store. Then it exits at once, goes on to its natural end, or lingers for long.
+ * A process that lingers with a lock in a file: `lingering.ts PATH end|exit|stay`. It writes a line once it has
+ * shortened the lease in the store. Then it exits at once, goes on to its natural end, or lingers for long.
  */
 import { acquire, type Claim, type Renewal, type Store } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";

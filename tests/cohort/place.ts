@@ -150,7 +150,10 @@ export class Place {
     return [lock, ...waiters];
   }
 
-  /** Makes handles wait as {@linkcode row} does, by claims. Returns the fence of the first one, which is granted the lock. */
+  /**
+   * Makes handles wait as {@linkcode row} does, by claims. Returns the fence of the first one, which is granted the
+   * lock.
+   */
   async rowOf(first: Claim, ...waiters: Claim[]): Promise<bigint> {
     const rival = claimOf("a");
     await grant(this.memory, rival);

@@ -7,16 +7,16 @@ import { connected, type Place, serve } from "../places/place.ts";
 import { patient } from "../support/patient.ts";
 
 /**
- * What only holds in one cohort: of another one, a process lists no handles that sleep; and a process that gives a lock back
- * after `keep` queues at the end.
+ * What only holds in one cohort: of another one, a process lists no handles that sleep; and a process that gives a lock
+ * back after `keep` queues at the end.
  */
 const OF_ONE = ["query() lists holders and waiters", "attempt() grants the lock only to the first of the queue"];
 
-/** Defines the suite of stores on several cohorts of a place, as in several processes. */
-export function cohortsSuite(place: Place, options: CohortOptions = {}): void {
+/** Defines the suite of stores, or a part of it, on several cohorts of a place, as in several processes. */
+export function cohortsSuite(place: Place, options: CohortOptions = {}, part = /^/): void {
   const test = (name: string, fn: () => Promise<void>) => {
     const ignore = place.ignore ?? false;
-    if (!OF_ONE.some((each) => name.startsWith(each))) {
+    if (part.test(name) && !OF_ONE.some((each) => name.startsWith(each))) {
       Deno.test({ name: `cohorts of ${place.of}: ${name}`, ignore, fn });
     }
   };

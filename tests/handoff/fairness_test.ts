@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { AcquireOptions } from "@holdfast/lock";
 import type { CohortOptions } from "@holdfast/lock/cohort";
 import { LockConflictError } from "../../src/contract/errors.ts";
-import { Random } from "../simulation/random.ts";
+import { Random } from "../simulation/kernel/random.ts";
 import { KINDS, type Process, Scene, slow } from "./scene.ts";
 
 /** Handles that cannot share the lock of their process. */

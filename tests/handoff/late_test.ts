@@ -6,7 +6,8 @@ import { LEASE, leftovers, pair, row, scene } from "./noted.ts";
 Deno.test("Handoff removes a member from the queue that it entered before it was a member", async () => {
   const { here, store, first, second } = await pair();
   const taken = Promise.withResolvers<void>();
-  // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of that.
+  // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of
+  // that.
   store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
   const granting = here.attempt(first, { enqueue: true });
   const asking = here.attempt(second, { enqueue: true });
@@ -150,7 +151,9 @@ Deno.test("Handoff hands on nothing when the process sleeps for a minute before 
   assertEquals(await leftovers(store), 0);
 });
 
-/** A store whose lock is held, with a waiter, and a handle behind it whose attempt is not executed before `execute()`. */
+/**
+ * A store whose lock is held, with a waiter, and a handle behind it whose attempt is not executed before `execute()`.
+ */
 async function lateAttempt() {
   const { clock, here, store } = scene();
   const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });

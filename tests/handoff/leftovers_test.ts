@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AcquireOptions, Lock } from "@holdfast/lock";
-import { Random } from "../simulation/random.ts";
+import { Random } from "../simulation/kernel/random.ts";
 import { claimOf } from "../support/claims.ts";
 import { settled } from "../support/virtual_clock.ts";
 import { type Fate, KINDS, lost, Scene, unheard } from "./scene.ts";
@@ -130,6 +130,37 @@ Deno.test("attempt() that a grant overtakes leaves no place behind its handoff",
   await here.store.release(first);
   assert((await here.store.attempt(second, { enqueue: true })).granted);
   await here.store.release(second);
+  await scene.clock.advance(1_000);
+  await scene.assertEmpty();
+});
+
+Deno.test("attempt() leaves no place that it got after its lock was stolen", async () => {
+  const scene = new Scene();
+  const { server } = scene;
+  const here = scene.process({ keep: 50 });
+  const [before, first, second, thief] = [claimOf("a"), claimOf("a"), claimOf("a"), claimOf("a")];
+  await server.attempt(before, { enqueue: false });
+  for (const claim of [first, second]) await here.store.attempt(claim, { enqueue: true });
+  await server.release(before);
+  // The first handle attempts twice, and the lock is stolen before the second attempt is executed.
+  const granted = here.store.attempt(first, { enqueue: true });
+  const stolen = Promise.withResolvers<void>();
+  here.line.fate = (go) => stolen.promise.then(go);
+  const again = here.store.attempt(first, { enqueue: true });
+  assert((await granted).granted);
+  await server.attempt(thief, { enqueue: false, steal: true });
+  await settled();
+  stolen.resolve();
+  assert(!(await again).granted);
+  here.line.fate = (go) => go();
+  // Its caller was told neither answer, and attempts once more, behind the other handle.
+  for (const claim of [second, first]) await here.store.attempt(claim, { enqueue: true });
+  await scene.clock.advance(100);
+  await server.release(thief);
+  for (const claim of [second, first]) {
+    assert((await here.store.attempt(claim, { enqueue: true })).granted);
+    await here.store.release(claim);
+  }
   await scene.clock.advance(1_000);
   await scene.assertEmpty();
 });

@@ -239,7 +239,8 @@ Deno.test("Handoff keeps the lock for the next one when the first one releases t
 Deno.test("Handoff removes a member from the queue that it entered while it was taken out", async () => {
   const { here, store, first, second } = await pair();
   const taken = Promise.withResolvers<void>();
-  // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of that.
+  // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of
+  // that.
   store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
   const granting = here.attempt(first, { enqueue: true });
   const asking = here.attempt(second, { enqueue: true });

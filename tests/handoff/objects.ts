@@ -3,7 +3,10 @@ import { acquire, type Lock, type LockTarget, type Store } from "@holdfast/lock"
 import { until } from "../support/until.ts";
 import { microtasks } from "./scene.ts";
 
-/** An object through which this process hands on the locks of one place; a custom store itself is a stranger's to evict(). */
+/**
+ * An object through which this process hands on the locks of one place; a custom store itself is a stranger's to
+ * evict().
+ */
 export type LockObject = readonly [what: string, target: LockTarget, options?: { readonly evicts: false }];
 
 /** The ways in which an object takes a lock away from its holders; `undefined` where it cannot. */
@@ -17,8 +20,8 @@ const REVOCATIONS: Readonly<
 let names = 0;
 
 /**
- * Checks for each pair of objects that a revocation through one ends at once what is handed on through the other: before
- * any answer or message can come.
+ * Checks for each pair of objects that a revocation through one ends at once what is handed on through the other:
+ * before any answer or message can come.
  *
  * @param objects what stands for the same locks
  * @param listing one of them, that lists the waiters of this process

@@ -19,7 +19,7 @@ function leased(age?: number) {
 Deno.test("ProcessLease.isFresh() holds for a tenth of the lease, and for that length only", () => {
   const { clock, lease } = leased();
   clock.stall(100);
-  assertEquals([lease.age, lease.isFresh(LEASE), lease.isFresh(LEASE + 1), lease.isFresh(LEASE - 1)], [
+  assertEquals([lease.ageAt(clock.now()), lease.isFresh(LEASE), lease.isFresh(LEASE + 1), lease.isFresh(LEASE - 1)], [
     100,
     true,
     false,
@@ -45,7 +45,7 @@ Deno.test("ProcessLease.renew() counts from when it was sent, and numbers other 
     return "renewed";
   };
   assertEquals(await lease.renew(LEASE), "renewed");
-  assertEquals([lease.age, lease.claim.renewal], [300, undefined]);
+  assertEquals([lease.ageAt(clock.now()), lease.claim.renewal], [300, undefined]);
   await lease.renew(2 * LEASE);
   await lease.renew(2 * LEASE);
   assertEquals(store.calls.map(({ claim }) => [claim.lease, claim.renewal]), [

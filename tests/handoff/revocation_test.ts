@@ -71,7 +71,9 @@ for (const [what, revoke] of REVOCATIONS) {
   }
 }
 
-/** Has 60 handles use the lock for 3 ms each, and read `signal` at once if asked, until they are stopped; counts them. */
+/**
+ * Has 60 handles use the lock for 3 ms each, and read `signal` at once if asked, until they are stopped; counts them.
+ */
 async function sections(scene: Scene, here: Process, reads: boolean) {
   const state = { taken: 0, stopped: false };
   const section = async () => {
