@@ -1,4 +1,4 @@
-import { clockOf, timeoutError } from "./lease/held_leases.ts";
+import { timeoutError } from "./lease/held_leases.ts";
 import { acquireFrom } from "./acquisition.ts";
 import type { Lock } from "./lock.ts";
 import {
@@ -6,11 +6,9 @@ import {
   checkAcquireOptions,
   checkName,
   checkTryAcquireOptions,
-  type Settings,
   type TryAcquireOptions,
 } from "./options.ts";
 import { type LockTarget, storeOf } from "./target.ts";
-import type { Store } from "../contract/store.ts";
 
 /**
  * Acquires a lock and waits for it, first come, first served. Hold it with `await using`: it is renewed while it is
@@ -42,7 +40,8 @@ import type { Store } from "../contract/store.ts";
 export async function acquire(target: LockTarget, name: string, options?: AcquireOptions): Promise<Lock> {
   checkName(name);
   const settings = checkAcquireOptions(options);
-  const lock = await acquireOrNull(target, name, settings);
+  settings.signal?.throwIfAborted();
+  const lock = await acquireFrom(storeOf(target), name, settings);
   if (lock === null) {
     throw timeoutError(await storeOf(target), name, `Cannot acquire lock "${name}" within ${settings.wait} ms`);
   }
@@ -80,18 +79,7 @@ export async function tryAcquire(
   options?: TryAcquireOptions,
 ): Promise<Lock | null> {
   checkName(name);
-  return await acquireOrNull(target, name, checkTryAcquireOptions(options));
-}
-
-/** Acquires a lock from the store of a target; see {@linkcode acquireFrom}. */
-export function acquireOrNull(target: LockTarget, name: string, settings: Settings): Promise<Lock | null> {
+  const settings = checkTryAcquireOptions(options);
   settings.signal?.throwIfAborted();
-  const store = storeOf(target);
-  // Without a pause where the store is known: the attempt is sent before the call returns.
-  if (!(store instanceof Promise)) return acquireFrom(store, name, settings, clockOf(store));
-  return acquireOnceMade(store, name, settings);
-}
-
-async function acquireOnceMade(making: Promise<Store>, name: string, settings: Settings): Promise<Lock | null> {
-  return await acquireOrNull(await making, name, settings);
+  return await acquireFrom(storeOf(target), name, settings);
 }

@@ -158,22 +158,25 @@ class JointAcquisition {
     const missing = await this.#acquireFree(signal);
     if (missing === undefined) return;
     if (this.#settings.wait === 0) throw this.#timeout();
-    const lock = await this.#acquire(missing.name, Infinity, signal, missing.history);
+    const lock = await this.#acquire(missing, Infinity, signal);
     if (lock !== null) this.#held.push(lock);
   }
 
-  /** Tries all missing names at once. Keeps the locks before the first busy name, and returns that name. */
-  async #acquireFree(signal: AbortSignal): Promise<Try | undefined> {
-    const tries = await Promise.all(this.#names.slice(this.#held.length).map((name) => this.#try(name, signal)));
-    const busy = tries.findIndex(({ lock }) => lock === null);
-    const free = busy < 0 ? tries.length : busy;
-    this.#held.push(...locksOf(tries.slice(0, free)));
-    const missing = tries[free];
+  /** Tries all missing names at once. Keeps the locks before the first busy name, and returns the tries of that. */
+  async #acquireFree(signal: AbortSignal): Promise<AttemptHistory | undefined> {
+    const histories = this.#names.slice(this.#held.length).map((name) => new AttemptHistory(this.#store, name));
+    const tries = await Promise.allSettled(histories.map(async (each) => await this.#acquire(each, 0, signal)));
+    const locks = tries.map((each) => each.status === "fulfilled" ? each.value : null);
+    const busy = locks.indexOf(null);
+    const free = busy < 0 ? locks.length : busy;
+    this.#held.push(...present(locks.slice(0, free)));
+    const missing = histories[free];
     if (missing === undefined) return undefined;
-    this.#missing = missing.history;
-    await this.#giveBack(locksOf(tries.slice(free)));
-    const final = tries.find((each) => this.#isFinal(each));
-    if (final !== undefined) throw final.failure?.reason;
+    this.#missing = missing;
+    await this.#giveBack(present(locks.slice(free)));
+    for (const [i, each] of tries.entries()) {
+      if (each.status === "rejected" && this.#isFinal(each.reason, histories[i]!)) throw each.reason;
+    }
     return missing;
   }
 
@@ -182,24 +185,13 @@ class JointAcquisition {
     await this.#scope.race(this.#released = releaseAll(locks));
   }
 
-  /** Tries one name, without a wait. Never rejects. */
-  async #try(name: string, signal: AbortSignal): Promise<Try> {
-    const history = new AttemptHistory(this.#store, name);
-    try {
-      return { name, history, lock: await this.#acquire(name, 0, signal, history) };
-    } catch (reason) {
-      return { name, history, lock: null, failure: { reason } };
-    }
-  }
-
   /** Whether waiting is of no use. A fault that may pass is waited for like a busy lock. */
-  #isFinal({ failure, history }: Try): boolean {
-    if (failure === undefined) return false;
-    return this.#settings.wait === 0 || !(failure.reason instanceof StoreError) || !history.mayRetry(this.#clock);
+  #isFinal(fault: unknown, history: AttemptHistory): boolean {
+    return this.#settings.wait === 0 || !(fault instanceof StoreError) || !history.mayRetry(this.#clock);
   }
 
-  #acquire(name: string, wait: number, signal: AbortSignal, history: AttemptHistory): Promise<Lock | null> {
-    return acquireFrom(this.#store, name, { ...this.#settings, wait, signal }, this.#clock, history);
+  #acquire(history: AttemptHistory, wait: number, signal: AbortSignal): Promise<Lock | null> {
+    return acquireFrom(this.#store, history.name, { ...this.#settings, wait, signal }, this.#clock, history);
   }
 
   #timeout(): Error {
@@ -207,17 +199,8 @@ class JointAcquisition {
   }
 }
 
-/** How an attempt without a wait ended, for one name. */
-interface Try {
-  readonly name: string;
-  readonly history: AttemptHistory;
-  /** The lock, held; `null` when it is busy, or the attempt failed. */
-  readonly lock: Lock | null;
-  readonly failure?: { readonly reason: unknown };
-}
-
-function locksOf(tries: readonly Try[]): Lock[] {
-  return tries.flatMap(({ lock }) => lock ?? []);
+function present(locks: readonly (Lock | null)[]): Lock[] {
+  return locks.filter((lock) => lock !== null);
 }
 
 /** Returns the names, each once, sorted. The array is a copy: the caller may change its own. */

@@ -1,5 +1,6 @@
 import { AttemptHistory } from "./lease/attempt_history.ts";
 import { type Clock, type Instant, monotonicMs, overdue, type Timer } from "../time/clock.ts";
+import { clockOf } from "./lease/held_leases.ts";
 import { releaseWithRetry } from "../contract/release.ts";
 import { show } from "../internal/validation.ts";
 import { OVER, UNANSWERED, WaitScope } from "../time/wait_scope.ts";
@@ -14,49 +15,38 @@ import type { Attempt, Claim, Conflict, Store } from "../contract/store.ts";
 /** How long a store may take to answer an attempt, in milliseconds, before the attempt counts as failed. */
 const ANSWER_LIMIT_MS = 10_000;
 
-interface GrantedOutcome {
-  readonly kind: "granted";
-  readonly lease: Lease;
-}
-
-interface BusyOutcome {
-  readonly kind: "busy";
-  readonly retryAfter: number;
-}
-
-interface FaultOutcome {
-  readonly kind: "fault";
-  readonly fault: unknown;
-  readonly sentAt: Instant;
-}
-
 /** How an attempt ended, as its caller sees it; `over` when the wait ended before the attempt was answered. */
 type AttemptOutcome =
-  | GrantedOutcome
-  | BusyOutcome
-  | FaultOutcome
+  | { readonly kind: "granted"; readonly lease: Lease }
+  | { readonly kind: "busy"; readonly retryAfter: number }
   | { readonly kind: "conflict"; readonly conflict: Conflict }
+  | { readonly kind: "fault"; readonly fault: unknown; readonly sentAt: Instant }
   | { readonly kind: "over" };
 
 /**
  * Attempts, waits and attempts again, until the lock is granted. Resolves to `null` when the lock is busy and
- * `settings.wait` is 0. After any other end the store is cleaned up as soon as it answers. `history` records the
- * attempts.
+ * `settings.wait` is 0. After any other end the store is cleaned up as soon as it answers. The history records the
+ * attempts; it and the clock are those of the store by default.
  */
 export async function acquireFrom(
-  store: Store,
+  made: Store | Promise<Store>,
   name: string,
   settings: Settings,
-  clock: Clock,
-  history: AttemptHistory = new AttemptHistory(store, name),
+  ownClock?: Clock,
+  ownHistory?: AttemptHistory,
 ): Promise<Lock | null> {
+  // Without a pause where the store is there: the attempt is sent before the call returns.
+  const store = made instanceof Promise ? await made : made;
+  if (made !== store) settings.signal?.throwIfAborted();
+  const clock = ownClock ?? clockOf(store);
+  const history = ownHistory ?? new AttemptHistory(store, name);
   const acquisition = new Acquisition(store, claimOf(store, name, settings), settings, clock, history);
   try {
     for (;;) {
       const outcome = await acquisition.attempt();
       switch (outcome.kind) {
         case "granted":
-          return acquisition.hold(outcome);
+          return acquisition.hold(outcome.lease);
         case "conflict":
           return await acquisition.abandon(conflictError(acquisition.claim, outcome.conflict), "conflict");
         case "busy":
@@ -65,14 +55,12 @@ export async function acquireFrom(
           acquisition.notifyGaveUp("busy");
           return null;
         case "fault":
-          acquisition.notifyFault(outcome);
+          notify(store, acquisition.claim, { type: "fault", operation: "attempt", error: outcome.fault });
           history.failed(outcome.fault, outcome.sentAt);
           if (settings.wait > 0 && history.mayRetry(clock)) break;
           return await acquisition.abandon(history.failure(), "store");
-        case "over":
-          return await acquisition.abandon(acquisition.scope.reason());
       }
-      await acquisition.pause(outcome);
+      if (outcome.kind !== "over") await acquisition.pause(outcome.kind === "busy" ? outcome.retryAfter : undefined);
       if (acquisition.scope.reached) return await acquisition.abandon(acquisition.scope.reason());
     }
   } finally {
@@ -155,16 +143,11 @@ class Acquisition {
     };
   }
 
-  hold({ lease }: GrantedOutcome): Lock {
+  hold(lease: Lease): Lock {
     if (isObserved(this.#store)) {
       notify(this.#store, this.claim, { type: "acquired", fence: lease.fence, waited: this.#waited });
     }
     return new LeasedLock(this.#store, lease, this.#settings, this.#clock);
-  }
-
-  /** Notifies the observer that an attempt failed. */
-  notifyFault({ fault: error }: FaultOutcome): void {
-    notify(this.#store, this.claim, { type: "fault", operation: "attempt", error });
   }
 
   /** Notifies the observer that the call ends without the lock. */
@@ -183,13 +166,13 @@ class Acquisition {
    */
   readonly #reachable = (): boolean => this.#store.connectionError === undefined;
 
-  /** Waits until another attempt makes sense, or the wait is over. */
-  async pause(outcome: BusyOutcome | FaultOutcome): Promise<void> {
+  /** Waits until another attempt makes sense, or the wait is over. After a fault there is no `retryAfter`. */
+  async pause(retryAfter: number | undefined): Promise<void> {
     if (this.scope.reached) return;
     if (!this.#waiting && isObserved(this.#store)) notify(this.#store, this.claim, { type: "waiting" });
     this.#waiting = true;
     await this.scope.step((signal) => {
-      if (outcome.kind === "busy") return this.#nextTurn(outcome.retryAfter, signal);
+      if (retryAfter !== undefined) return this.#nextTurn(retryAfter, signal);
       // No wake-up ends this pause: one may come of every try, from a connection that is made and lost each time.
       return this.#clock.sleep(this.#history.nextPauseMs(), signal);
     });
@@ -226,8 +209,8 @@ class Acquisition {
 }
 
 /** Returns why a call whose wait is over gives up. The reason of a signal may be an error of any kind. */
-function endOf({ endedBy }: WaitScope, error: unknown): GaveUpReason {
-  if (endedBy === "signal") return "aborted";
+function endOf({ reached }: WaitScope, error: unknown): GaveUpReason {
+  if (reached === "signal") return "aborted";
   return error instanceof LockTimeoutError ? "timeout" : "store";
 }
 

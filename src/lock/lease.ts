@@ -1,10 +1,9 @@
 import { type Clock, type Instant, monotonicMs, type Timer } from "../time/clock.ts";
 import { unlessAborted } from "../time/wait_scope.ts";
-import { Deadline } from "./lease/deadline.ts";
 import { connectionWords, storeError } from "../internal/failure.ts";
 import { checkHandle } from "./lease/forgotten_handle.ts";
 import type { RenewalOutcome } from "../contract/release.ts";
-import { type RenewalInterval, RenewalSchedule } from "./lease/renewal_schedule.ts";
+import { LeaseTimes, type RenewalInterval } from "./lease/lease_times.ts";
 import { Renewals, trustedMs } from "./lease/renewals.ts";
 import { type HeldLease, leasesOf } from "./lease/held_leases.ts";
 import { LockLostError } from "../contract/errors.ts";
@@ -12,22 +11,6 @@ import type { LossReason } from "../contract/events.ts";
 import { isObserved, notify } from "../internal/process/notify.ts";
 import { checkExtension } from "./options.ts";
 import type { Claim, Store } from "../contract/store.ts";
-
-/**
- * Where a lease is in its life:
- *
- * - `requested`: the attempt was sent. It is answered by {@linkcode Lease.begin} or {@linkcode Lease.end}.
- * - `held`: the store granted it. It is renewed at an interval.
- * - `released`: its holder gave it back, or the attempt was not granted. It may still turn out to be lost.
- * - `lost`: it ended before its holder gave it back, or may have.
- */
-type LeaseState =
-  | { readonly phase: "requested" | "held" | "released" }
-  | { readonly phase: "lost"; readonly error: LockLostError };
-
-const REQUESTED: LeaseState = { phase: "requested" };
-const HELD: LeaseState = { phase: "held" };
-const RELEASED: LeaseState = { phase: "released" };
 
 interface LeaseGrant {
   readonly fence: bigint;
@@ -37,9 +20,8 @@ interface LeaseGrant {
 /**
  * A lease: until when its holder may trust the lock, and the renewals that prolong it.
  *
- * From `begin()` on it is renewed at an interval, until `end()` or its loss. The {@linkcode Deadline} counts from
- * before the request was sent; {@linkcode Renewals} move it. The {@linkcode RenewalSchedule} says when the next renewal
- * is due.
+ * From `begin()` on it is renewed at an interval, until `end()` or its loss. The {@linkcode LeaseTimes} say when it is
+ * over, and when the next of its {@linkcode Renewals} is due.
  *
  * One timer serves renewals and deadline. Signals are made when they are first needed: in Node, making a signal takes
  * longer than the rest of an uncontended acquire.
@@ -48,10 +30,10 @@ export class Lease implements HeldLease {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #claim: Claim;
-  readonly #deadline: Deadline;
-  readonly #schedule: RenewalSchedule;
-  #state = REQUESTED;
+  readonly #times: LeaseTimes;
   #grant: LeaseGrant | undefined;
+  /** How it ended: its holder gave it back, or it was lost. That may turn out after the release. */
+  #over: "released" | LockLostError | undefined;
   /** Fires when a renewal is due or, if that comes first or a renewal is in flight, at the deadline. */
   #timer: Timer | undefined;
   /** The renewals; `undefined` before the first. */
@@ -68,9 +50,7 @@ export class Lease implements HeldLease {
     this.#store = store;
     this.#clock = clock;
     this.#claim = claim;
-    const trusted = trustedMs(store, claim);
-    this.#deadline = new Deadline(sentAt, trusted);
-    this.#schedule = new RenewalSchedule(interval, sentAt, trusted);
+    this.#times = new LeaseTimes(interval, sentAt, trustedMs(store, claim));
   }
 
   /**
@@ -79,16 +59,9 @@ export class Lease implements HeldLease {
    * @param age how much of the lease had passed when the attempt was sent, in milliseconds
    */
   begin(fence: bigint, age = 0): boolean {
-    if (age > 0) {
-      this.#deadline.age(age);
-      this.#schedule.age(age);
-    }
+    if (age > 0) this.#times.age(age);
     const now = this.#clock.now();
-    if (this.#deadline.left(now) <= 0) {
-      this.#end(RELEASED);
-      return false;
-    }
-    this.#state = HELD;
+    if (this.#times.left(now) <= 0) return false;
     this.#grant = { fence, at: now };
     this.#setTimer(now);
     leasesOf(this.#store).add(this);
@@ -118,18 +91,26 @@ export class Lease implements HeldLease {
   /** Whether the lease is neither lost nor released. */
   get held(): boolean {
     this.#loseIfOver();
-    return this.#state === HELD;
+    return this.#isHeld;
+  }
+
+  get #isHeld(): boolean {
+    return this.#grant !== undefined && this.#over === undefined;
+  }
+
+  get #loss(): LockLostError | undefined {
+    return this.#over === "released" ? undefined : this.#over;
   }
 
   /** Returns why the lease was lost, if it was. `now` is for a caller that has just read the clock. */
   lostAt(now?: Instant): LockLostError | undefined {
     this.#loseIfOver(now);
-    return this.#state.phase === "lost" ? this.#state.error : undefined;
+    return this.#loss;
   }
 
   /** Milliseconds until the deadline; 0 when the lease is lost or released. */
   get remaining(): number {
-    return this.held ? this.#deadline.left(this.#clock.now()) : 0;
+    return this.held ? this.#times.left(this.#clock.now()) : 0;
   }
 
   /** Aborts when the lease is lost. */
@@ -137,8 +118,8 @@ export class Lease implements HeldLease {
     this.#loseIfOver();
     if (this.#lost === undefined) {
       this.#lost = new AbortController();
-      if (this.#state.phase === "lost") this.#lost.abort(this.#state.error);
-      else if (this.#state === HELD) this.#watchRevocation();
+      if (this.#loss !== undefined) this.#lost.abort(this.#loss);
+      else if (this.#isHeld) this.#watchRevocation();
     }
     return this.#lost.signal;
   }
@@ -150,7 +131,7 @@ export class Lease implements HeldLease {
   /** Renews now, for `length` milliseconds from now on. */
   async extend(length: number = this.claim.lease): Promise<void> {
     checkExtension(length, this.claim.lease);
-    this.#schedule.check(length);
+    this.#times.check(length);
     const renewals = this.#renewalsOf();
     // One renewal at a time: if two crossed on the wire, the shorter lease could be the one that lasts.
     while (renewals.inFlight !== undefined && this.held) await this.#unlessEnded(renewals.inFlight);
@@ -169,7 +150,7 @@ export class Lease implements HeldLease {
 
   /** Ends the lease because its holder releases the lock, or because the attempt was not granted. */
   end(): void {
-    if (this.#state.phase !== "lost") this.#end(RELEASED);
+    if (this.#loss === undefined) this.#end("released");
   }
 
   /**
@@ -177,17 +158,17 @@ export class Lease implements HeldLease {
    * lock was revoked: returns the error. After the deadline the release took longer than the lease.
    */
   disown(): LockLostError | undefined {
-    if (this.#deadline.left(this.#clock.now()) > 0) {
+    if (this.#times.left(this.#clock.now()) > 0) {
       this.#lose("missing", "the store no longer had it when it was released");
     }
-    return this.#state.phase === "lost" ? this.#state.error : undefined;
+    return this.#loss;
   }
 
   /** Sets the timer to the next renewal or, if that comes first or a renewal is in flight, to the deadline. */
   #setTimer(now = this.#clock.now()): void {
     this.#timer?.cancel();
-    const renewal = this.renewing === undefined ? this.#schedule.dueIn(now) : Infinity;
-    const left = this.#deadline.left(now);
+    const renewal = this.renewing === undefined ? this.#times.dueIn(now) : Infinity;
+    const left = this.#times.left(now);
     // Of many leases some may be renewed a bit late; none may be trusted too long.
     this.#timer = this.#clock.timer(Math.min(renewal, left), () => this.#onTimer(), now, left);
   }
@@ -195,7 +176,7 @@ export class Lease implements HeldLease {
   #onTimer(): void {
     this.#timer = undefined;
     if (!this.held) return;
-    if (this.renewing === undefined && this.#schedule.dueIn(this.#clock.now()) <= 0) leasesOf(this.#store).renew(this);
+    if (this.renewing === undefined && this.#times.dueIn(this.#clock.now()) <= 0) leasesOf(this.#store).renew(this);
     else this.#setTimer();
   }
 
@@ -209,12 +190,7 @@ export class Lease implements HeldLease {
   }
 
   #renewalsOf(): Renewals {
-    return this.#renewals ??= new Renewals({
-      store: this.#store,
-      clock: this.#clock,
-      deadline: this.#deadline,
-      schedule: this.#schedule,
-    }, this.#claim);
+    return this.#renewals ??= new Renewals(this.#store, this.#claim, this.#times, this.#clock);
   }
 
   /** Sends one renewal; never rejects. */
@@ -228,30 +204,30 @@ export class Lease implements HeldLease {
     if (outcome === "lost") this.#lose("missing", "the store no longer has it");
     else this.#setTimer();
     if (outcome === "renewed" && isObserved(this.#store)) {
-      notify(this.#store, this.claim, { type: "renewed", remaining: this.#deadline.left(this.#clock.now()) });
+      notify(this.#store, this.claim, { type: "renewed", remaining: this.#times.left(this.#clock.now()) });
     }
     return outcome;
   }
 
   /** Ends the lease if its deadline has passed: after a pause of the process, callers come before any timer. */
   #loseIfOver(now?: Instant): void {
-    if (this.#state !== HELD || this.#deadline.left(now ?? this.#clock.now()) > 0) return;
+    if (!this.#isHeld || this.#times.left(now ?? this.#clock.now()) > 0) return;
     const why = `its lease of ${this.claim.lease} ms ended before it was renewed${connectionWords(this.#store)}`;
     this.#lose("expired", why, this.#store.connectionError ?? this.#renewals?.fault);
   }
 
   #lose(reason: LossReason, why: string, cause?: unknown): void {
     const error = new LockLostError(`Lost lock "${this.#claim.name}": ${why}`, cause === undefined ? {} : { cause });
-    this.#end({ phase: "lost", error });
+    this.#end(error);
     this.#lost?.abort(error);
     const held = this.heldFor(this.#clock.now());
     notify(this.#store, this.claim, { type: "lost", reason, fence: this.fence, held, error });
   }
 
   /** Ends the lease, and all work for its sake. */
-  #end(state: LeaseState): void {
-    if (this.#state === HELD) leasesOf(this.#store).delete(this);
-    this.#state = state;
+  #end(how: "released" | LockLostError): void {
+    if (this.#isHeld) leasesOf(this.#store).delete(this);
+    this.#over = how;
     this.#handle = undefined;
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -1,4 +1,4 @@
-import { checkInterval, defaultInterval, type RenewalInterval } from "./lease/renewal_schedule.ts";
+import { checkInterval, defaultInterval, type RenewalInterval } from "./lease/lease_times.ts";
 import { checkMeta } from "../internal/process/meta.ts";
 import { checkKeys, checkMilliseconds, show } from "../internal/validation.ts";
 import { warnOnce } from "../internal/process/warning.ts";

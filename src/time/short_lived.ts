@@ -76,27 +76,13 @@ export class ShortLivedMap<K, V> {
 }
 
 /** A set whose members come and go all the time, see {@linkcode ShortLivedMap}. */
-export class ShortLivedSet<T> {
-  readonly #map = new ShortLivedMap<T, true>();
-
-  get size(): number {
-    return this.#map.size;
-  }
-
+export class ShortLivedSet<T> extends ShortLivedMap<T, true> {
   add(member: T): this {
-    this.#map.set(member, true);
+    this.set(member, true);
     return this;
   }
 
-  has(member: T): boolean {
-    return this.#map.has(member);
-  }
-
-  delete(member: T): boolean {
-    return this.#map.delete(member);
-  }
-
   [Symbol.iterator](): Iterator<T> {
-    return this.#map.keys()[Symbol.iterator]();
+    return this.keys()[Symbol.iterator]();
   }
 }

@@ -51,12 +51,8 @@ export class WaitScope {
     if (wait > 0 && wait !== Infinity) this.#timer = clock.timer(wait, () => this.#reach("time"));
   }
 
-  get reached(): boolean {
-    return this.#reached !== undefined;
-  }
-
   /** Why the wait ended: its signal, or the time, its own or of the wait around it. `undefined` while it goes on. */
-  get endedBy(): "signal" | "time" | undefined {
+  get reached(): "signal" | "time" | undefined {
     return this.#reached;
   }
 
@@ -94,7 +90,7 @@ export class WaitScope {
    * unless it is outlasted. Never rejects.
    */
   async undo(released: Promise<unknown>, outlasts: () => boolean): Promise<void> {
-    if (this.#reached === "signal" || this.reached && !outlasts()) return;
+    if (this.#reached === "signal" || this.#reached === "time" && !outlasts()) return;
     const limit = this.#clock.timer(UNDO_LIMIT_MS, () => this.abandon());
     // What cannot be released ends with its lease; the call has an error of its own.
     await this.race(released, outlasts).catch(() => {});

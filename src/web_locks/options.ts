@@ -18,7 +18,6 @@ export interface LockManagerOptions {
   renew?: boolean | number | undefined;
 }
 
-/** Checks the options of a lock manager. */
 export function checkLockManagerOptions(options: LockManagerOptions): LockManagerOptions {
   const { lease, renew } = checkKeys(options, ["lease", "renew"]);
   checkAcquireOptions({ lease, renew });

@@ -19,14 +19,14 @@ interface Failing {
 /** The attempts to acquire one lock so far: the store's last answer, and its faults since then. */
 export class AttemptHistory {
   readonly #store: Store;
-  readonly #name: string;
+  readonly name: string;
   #answeredBusy = false;
   #failing: Failing | undefined;
   #retries = 0;
 
   constructor(store: Store, name: string) {
     this.#store = store;
-    this.#name = name;
+    this.name = name;
   }
 
   /** Records that the store answered: another handle holds the lock. */
@@ -55,16 +55,16 @@ export class AttemptHistory {
   failure(): Error {
     const fault = this.#failing?.fault;
     if (fault instanceof TypeError || fault instanceof RangeError) return fault;
-    return storeError(this.#store, `Cannot acquire lock "${this.#name}"`, fault);
+    return storeError(this.#store, `Cannot acquire lock "${this.name}"`, fault);
   }
 
   /**
    * Creates the error for a wait that is over: `LockTimeoutError` only if the store has answered that the lock is busy.
    */
   timeout(wait: number, others = ""): Error {
-    const what = `Cannot acquire lock "${this.#name}"${others} within ${wait} ms`;
+    const what = `Cannot acquire lock "${this.name}"${others} within ${wait} ms`;
     const fault = this.#failing?.fault;
     if (!this.#answeredBusy) return storeError(this.#store, what, fault);
-    return timeoutError(this.#store, this.#name, what, fault);
+    return timeoutError(this.#store, this.name, what, fault);
   }
 }

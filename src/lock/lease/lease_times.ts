@@ -16,26 +16,34 @@ export interface RenewalInterval {
   readonly autoInterval: boolean;
 }
 
-/** The time of the next renewal of a lease: at its interval, or sooner after a failed renewal. */
-export class RenewalSchedule {
+/**
+ * The times of one lease: the deadline, from which its holder no longer trusts it, and the next renewal, at the
+ * interval, or sooner after a failure. Both count from *before* a request was sent. The store's lease began later, so
+ * that the holder's ends first.
+ */
+export class LeaseTimes {
   #interval: number;
   readonly #autoInterval: boolean;
-  /** When the last request was sent: the attempt or a renewal. */
+  /** When the granted request was sent, and for how long the lease is trusted from then on. */
+  #grantedAt: Instant;
+  #trustedMs: number;
+  /** When the last request was sent, and the pause from then to the next renewal. */
   #sentAt: Instant;
-  /** The pause from then to the next renewal. */
   #pauseMs: number;
   #failures = 0;
 
-  /** Creates the schedule after an attempt that was sent at `sentAt`, for a lease that is trusted for `trustedMs`. */
+  /** Creates the times after an attempt that was sent at `sentAt`, for a lease that is trusted for `trustedMs`. */
   constructor({ interval, autoInterval }: RenewalInterval, sentAt: Instant, trustedMs: number) {
     this.#interval = interval;
     this.#autoInterval = autoInterval;
-    this.#sentAt = sentAt;
+    this.#grantedAt = this.#sentAt = sentAt;
+    this.#trustedMs = trustedMs;
     this.#pauseMs = this.#intervalWithin(trustedMs);
   }
 
-  get sentAt(): Instant {
-    return this.#sentAt;
+  /** Returns the milliseconds until the deadline; not above 0 once it has passed. */
+  left(now: Instant): number {
+    return this.#trustedMs - elapsed(this.#grantedAt, now);
   }
 
   /** Returns the milliseconds until the next renewal; not above 0 when it is due. */
@@ -44,8 +52,8 @@ export class RenewalSchedule {
   }
 
   /** Returns how long to wait for the answer to a renewal, in milliseconds, before this counts as a fault. */
-  answerLimitMs(left: number): number {
-    return Math.min(Math.max(this.#interval, LEAST_ANSWER_LIMIT_MS), left / 2);
+  answerLimitMs(now: Instant): number {
+    return Math.min(Math.max(this.#interval, LEAST_ANSWER_LIMIT_MS), this.left(now) / 2);
   }
 
   /** Throws a `RangeError` if the interval that the caller gave leaves no time to renew a lease of this length. */
@@ -58,29 +66,41 @@ export class RenewalSchedule {
     if (this.#autoInterval) this.#interval = defaultInterval(lease);
   }
 
-  /** Brings the next renewal forward, because the lease had begun `ms` milliseconds before the request was sent. */
+  /** Brings both forward, because the lease had begun `ms` milliseconds before the request was sent. */
   age(ms: number): void {
-    this.#sentAt = before(this.#sentAt, ms);
+    this.#grantedAt = this.#sentAt = before(this.#sentAt, ms);
   }
 
-  sent(at: Instant): void {
+  /**
+   * Records that a renewal is sent. A shorter lease counts from now, whatever the answer: the store may have taken it
+   * and the reply got lost.
+   */
+  sent(at: Instant, trustedMs: number): void {
     this.#sentAt = at;
+    if (trustedMs < this.left(at)) this.#trust(trustedMs);
   }
 
-  /** Records that the renewal was granted: the next renewal is due one interval after its sending. */
+  /** Records that the renewal was granted: the deadline moves, and the next renewal is due one interval after this. */
   renewed(trustedMs: number): void {
     this.#failures = 0;
     this.#pauseMs = this.#intervalWithin(trustedMs);
+    this.#trust(trustedMs);
   }
 
   /**
    * Records that the outcome of the renewal is unknown: it is retried, soon but not too often, while the lease lasts.
    */
-  failed(now: Instant, left: number): void {
+  failed(now: Instant): void {
     this.#failures++;
     if (this.#interval === Infinity) return;
     const pause = backoffMs(this.#failures - 1, this.#interval * FIRST_RETRY, this.#interval);
-    this.#pauseMs = elapsed(this.#sentAt, now) + Math.max(1, Math.min(pause, left * LAST_RETRIES));
+    this.#pauseMs = elapsed(this.#sentAt, now) + Math.max(1, Math.min(pause, this.left(now) * LAST_RETRIES));
+  }
+
+  /** Moves the deadline, forward or back: it counts from the last request. */
+  #trust(ms: number): void {
+    this.#grantedAt = this.#sentAt;
+    this.#trustedMs = ms;
   }
 
   /** Returns the interval, or half the trusted time if the interval is as long as that time or longer. */
