@@ -9,6 +9,7 @@ import {
   LockLostError,
   LockTimeoutError,
   StoreError,
+  tryAcquire,
 } from "@holdfast/lock";
 import { acquireFrom } from "../src/lock/acquisition.ts";
 import { SystemClock } from "../src/time/clock.ts";
@@ -198,8 +199,10 @@ Deno.test("acquire() ends in one event also when an observer aborts it", async (
 
 Deno.test("acquire() and tryAcquire() that asked nothing have no event", async () => {
   const store = new ScriptedStore(new VirtualClock());
-  await assertRejects(() => acquire(store, "a", { signal: AbortSignal.abort() }), DOMException);
-  await assertRejects(() => acquire(store, "a", { mode: "shared" }), TypeError, "not supported");
+  for (const ask of [acquire, tryAcquire]) {
+    await assertRejects(async () => void await ask(store, "a", { signal: AbortSignal.abort() }), DOMException);
+    await assertRejects(async () => void await ask(store, "a", { mode: "shared" }), TypeError, "not supported");
+  }
   assertEquals(store.events, []);
 });
 

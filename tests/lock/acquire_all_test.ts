@@ -14,7 +14,7 @@ import { memory } from "@holdfast/lock/memory";
 import { getEventListeners } from "node:events";
 import { busy, granted, hanging, refused, ScriptedStore, unreachable } from "../support/scripted_store.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
-import { onClock } from "../verification/handoff/stores.ts";
+import { onClock } from "../simulation/handoff/stores.ts";
 
 const HOUR = 3_600_000;
 
@@ -174,7 +174,8 @@ Deno.test("acquireAll() retries faults in all of its steps, and leaves nothing b
   for (const failing of ["a", "b", "c", "abc"]) {
     const right = scene();
     let faults = 0;
-    // Each name fails when all are tried, and twice while it is waited for; every other attempt was executed all the same.
+    // Each name fails when all are tried, and twice while it is waited for; every other attempt was executed all the
+    // same.
     const failures = new Map([...failing].map((name) => [name, 3]));
     const store = over(right, {
       attempt: async (claim, options) => {

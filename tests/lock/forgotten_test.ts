@@ -1,4 +1,5 @@
 // Deno only: it asks V8 for its garbage collector.
+// Alone: to collect garbage takes as long as memory is in use.
 import { assert, assertEquals } from "@std/assert";
 import { acquireAll, type AcquireOptions, type Lock } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";

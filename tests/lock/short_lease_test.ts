@@ -1,4 +1,5 @@
 // Deno only: it reads the warnings from the console; elsewhere the process emits them.
+// Alone: the warning comes once in a process.
 import { assert, assertEquals } from "@std/assert";
 import type { AcquireOptions } from "@holdfast/lock";
 import { checkAcquireOptions } from "../../src/lock/options.ts";

@@ -13,7 +13,7 @@ function limit(wait: number, signal?: AbortSignal): { clock: VirtualClock; limit
 Deno.test("WaitScope without a signal or a time ends nothing, and makes nothing", async () => {
   for (const wait of [0, Infinity]) {
     const { clock, limit: none } = limit(wait);
-    assertEquals([none.reached, clock.pending], [false, 0]);
+    assertEquals([none.reached, clock.pending], [undefined, 0]);
     none.check();
     assertEquals(await none.race(Promise.resolve(1)), 1);
     none.end();
@@ -97,12 +97,12 @@ Deno.test("WaitScope.race() that outlasts the time ends with the promise or the 
     let settledAs: unknown = "pending";
     scope.race(promise, () => true).then((value) => settledAs = value, (error) => settledAs = error);
     await clock.advance(60);
-    assertEquals([settledAs, scope.endedBy], ["pending", "time"]);
+    assertEquals([settledAs, scope.reached], ["pending", "time"]);
     if (end === "promise") resolve("answer");
     else controller.abort("enough");
     await settled();
     assertEquals(settledAs, end === "promise" ? "answer" : OVER);
-    assertEquals(scope.endedBy, end === "promise" ? "time" : "signal");
+    assertEquals(scope.reached, end === "promise" ? "time" : "signal");
     assertEquals(await scope.race(new Promise(() => {})).catch((error) => error), OVER);
     scope.end();
   }
@@ -160,7 +160,7 @@ Deno.test("WaitScope inside a step ends by its time or its signal, as the one ar
     if (by === "time") await clock.advance(100);
     else controller.abort(new Error("enough"));
     await step;
-    assertEquals([around, ...inside].map(({ endedBy }) => endedBy), [by, by, by]);
+    assertEquals([around, ...inside].map(({ reached }) => reached), [by, by, by]);
     for (const scope of [around, ...inside]) {
       assertThrows(() => scope.check(), Error, message);
       scope.end();
@@ -180,7 +180,7 @@ Deno.test("WaitScope inside a step keeps its own end when the one around it ends
     }),
     clock.advance(300),
   ]);
-  assertEquals([around.endedBy, clock.pending], ["time", 0]);
+  assertEquals([around.reached, clock.pending], ["time", 0]);
   around.end();
 });
 

@@ -1,3 +1,4 @@
+// Alone: to collect garbage takes as long as memory is in use.
 import { assert } from "@std/assert";
 import { checkHandle } from "../../../src/lock/lease/forgotten_handle.ts";
 
