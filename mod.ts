@@ -60,6 +60,7 @@ export type {
   Granted,
   HolderEntry,
   Kind,
+  ListingStore,
   Meta,
   Mode,
   QueryOptions,

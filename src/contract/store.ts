@@ -327,6 +327,9 @@ export interface Store {
   readonly observer?: Observer | undefined;
 }
 
+/** A store that can revoke the locks of holders, and list all locks. */
+export type ListingStore = Store & Required<Pick<Store, "evict" | "query">>;
+
 /** The options of an attempt. */
 export interface AttemptOptions {
   /** Whether to enter the queue when the lock is busy. */
@@ -336,7 +339,7 @@ export interface AttemptOptions {
    * wait may answer with a `retryAfter` before that end.
    */
   readonly left?: number | undefined;
-  /** Whether to revoke the lock of its holders and acquire it, ahead of the queue. */
+  /** Whether to acquire the lock ahead of the queue, and to revoke it of holders that have another owner. */
   readonly steal?: boolean | undefined;
   /**
    * The ids of other queued handles of the same process, which are as alive as this handle. Only a store that answers

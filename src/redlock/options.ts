@@ -56,10 +56,7 @@ export function checkOptions(options: RedlockOptions): RedlockSettings {
   return { nodeTimeout, maxClockSkew, driftFactor, observer };
 }
 
-/**
- * The time for a round trip of 300 ms between regions, and for a second trip with a script that the server does not
- * know yet.
- */
+/** Enough for a round trip of 300 ms between regions, and a second one when the server does not know a script yet. */
 const REGIONS_MS = 1_000;
 
 /**

@@ -4,7 +4,10 @@ import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../src/contra
 import { drift } from "../../src/contract/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 
-/** What a node does with calls: *hanging* hangs, and does what it was asked when it is healthy again, as a frozen server. */
+/**
+ * What a node does with calls: *hanging* hangs, and does what it was asked when it is healthy again, as a frozen
+ * server.
+ */
 export type Condition = "healthy" | "failing" | "hanging";
 
 /** A node in memory that can fail, and that notes what it was asked. */

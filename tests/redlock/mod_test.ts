@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 import { storeOf } from "../../src/lock/target.ts";
 import { Masters } from "../support/masters.ts";
 import { until } from "../support/until.ts";
-import { freePort } from "../support/redis_server.ts";
+import { freePort } from "../support/free_port.ts";
 
 /** A client that never connects: bad input is refused before anything is sent. */
 function idle(): Redis {

@@ -1,6 +1,6 @@
 // Deno only: it explores a model, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
-import { type Exploration, explore, type Model, type Step } from "../simulation/explore.ts";
+import { type Exploration, explore, type Model, type Step } from "../verification/explore.ts";
 
 /** What is believed of the protocol, or wrong with another one. */
 interface Rules {
@@ -50,8 +50,8 @@ interface State {
 const MAJORITY = 2;
 
 /**
- * A lock on three nodes, each of which may lose it at any moment, whatever the time; so may rivals lose their votes, and
- * whoever has a majority of votes at one moment has won. Renewals, inspections and restorations happen at any time;
+ * A lock on three nodes, each of which may lose it at any moment, whatever the time; so may rivals lose their votes,
+ * and whoever has a majority of votes at one moment has won. Renewals, inspections and restorations happen at any time;
  * restorations also late, and again.
  */
 class RestoreModel implements Model<State> {

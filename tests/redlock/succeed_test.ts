@@ -3,7 +3,7 @@ import type { Lock } from "@holdfast/lock";
 import { acquireFrom } from "../../src/lock/acquisition.ts";
 import { HandoffCohort } from "../../src/cohort/cohort.ts";
 import { checkAcquireOptions } from "../../src/lock/options.ts";
-import { Random } from "../simulation/random.ts";
+import { Random } from "../simulation/kernel/random.ts";
 import { settled } from "../support/virtual_clock.ts";
 import type { Condition, FaultyNode } from "./faulty_node.ts";
 import { claimOf, quorum } from "./quorum.ts";

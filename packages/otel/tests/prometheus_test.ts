@@ -4,7 +4,8 @@ import { MODULES } from "../../../tests/runtimes/versions.ts";
 import { PACKAGES } from "../../../tests/tools/packages.ts";
 import { findPrometheus } from "../../../tests/support/prometheus.ts";
 import { Prometheus, type Sample } from "../../../tests/support/prometheus_server.ts";
-import { freePort, RedisServer } from "../../../tests/support/redis_server.ts";
+import { freePort } from "../../../tests/support/free_port.ts";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
 import { until } from "../../../tests/support/until.ts";
 import { withoutCoverage } from "../../../tests/support/without_coverage.ts";
 

@@ -328,6 +328,16 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
   ["ahead of the queue", "nobody steals", (right) => ({
     attempt: (claim, { enqueue }) => right.attempt(claim, { enqueue }),
   })],
+  ["ahead of the queue", "nobody steals from several", (right) => ({
+    attempt: async (claim, { enqueue, steal }) => {
+      const { held } = await right.query({ name: claim.name });
+      return await right.attempt(claim, { enqueue, steal: steal && held.length < 2 });
+    },
+  })],
+  ["of a handle that waits is granted", "nobody steals who queues", (right) => ({
+    attempt: (claim, options) => right.attempt(claim, { ...options, steal: options.steal && !options.enqueue }),
+  })],
+  ["takes nothing from it", "every hold is an owner of its own", ownersApart],
   ["resolves after a steal from this handle", "everybody hears of it", () => ({ revocation: () => Promise.resolve() })],
   ["resolves after a steal from this handle", "revocation() waits for an eviction only", (right) => ({
     revocation: (claim) => right.revocation(claim, new AbortController().signal),

@@ -7,14 +7,10 @@ import type { Vote, VoteOptions } from "../../contract/quorum_node.ts";
 import type { Round } from "./round.ts";
 import { endsAttempt, type Verdict, verdictOf } from "./verdict.ts";
 
-/**
- * The longest pause between tries on the other nodes when the coordinator has granted, in milliseconds; the first is 1.
- */
+/** The longest pause between tries on other nodes once the coordinator has granted, in milliseconds; the first is 1. */
 const MAX_HANDOFF_PAUSE_MS = 16;
 
-/**
- * How many fences an attempt tries beside other shared holders, and the first pause between the tries, in milliseconds.
- */
+/** How many fences an attempt tries beside other shared holders, and the first pause between them, in milliseconds. */
 const MAX_FENCE_TRIES = 6;
 const FIRST_PAUSE_MS = 1;
 

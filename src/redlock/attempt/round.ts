@@ -101,9 +101,7 @@ export class Round {
     this.#queuedAt = undefined;
   }
 
-  /**
-   * Returns the next round, which keeps the place in the queue of a node; `undefined` if no handle has won this round.
-   */
+  /** Returns the next round, which keeps the place in a queue; `undefined` if no handle has won this round. */
   next(claim: Claim, queue: number | undefined): Round {
     if (queue === undefined) return new Round(this.#nodes, claim.owner, this.splits + 1);
     const next = new Round(this.#nodes, claim.owner);

@@ -41,9 +41,7 @@ export class AnswerTimeouts {
     };
   }
 
-  /**
-   * Sets the timer to the end of the slice, or to an earlier deadline, but at least one turn of the event loop away.
-   */
+  /** Sets the timer to the end of the slice or to an earlier deadline, but at least one turn of the event loop away. */
   #arm(due: number): void {
     this.#stop();
     this.#interval = Math.max(1, Math.min(SLICE_MS, due - this.#counted));

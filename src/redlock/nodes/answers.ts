@@ -6,9 +6,7 @@ export type Answer<T> =
   | { readonly state: "failed"; readonly error: unknown };
 
 export interface PollOptions<T, R> {
-  /**
-   * Returns the outcome as soon as it is certain. Called after each answer; an error that it throws rejects the poll.
-   */
+  /** Returns the outcome once it is certain. Called after each answer; an error that it throws rejects the poll. */
   readonly decide: (answers: readonly Answer<T>[]) => R | undefined;
   /** Called when a node has answered or failed, also after the decision. */
   readonly onSettled: (node: number, answered: boolean) => void;

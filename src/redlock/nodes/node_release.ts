@@ -10,9 +10,7 @@ const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
 
 export interface ReleaseProgress {
-  /**
-   * Resolves to whether there was anything to release, after as many tries as needed; rejects when all tries failed.
-   */
+  /** Resolves to whether there was anything to release, after as many tries as needed; rejects when all failed. */
   readonly done: Promise<boolean>;
   /** Settles with the present try. Ends a pause between two tries at once. */
   answer(): Promise<boolean>;

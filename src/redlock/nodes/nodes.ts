@@ -48,9 +48,7 @@ export class Nodes {
     this.#health = list.map((node) => new NodeHealth(node, clock));
   }
 
-  /**
-   * Returns the coordinator of a name's waiters: the first node in the name's order, but nodes that are down come last.
-   */
+  /** Returns the coordinator of a name's waiters: the first node in the name's order; nodes that are down come last. */
   coordinator(name: string): number {
     const first = firstCoordinator(name, this.list.length);
     if (!this.#health[first]!.failed) return first;
