@@ -1,5 +1,3 @@
-import type { QueryClient, SqlRow } from "../internal/sql/postgres_client.ts";
-
 /** A transaction of Kysely: the `trx` of `db.transaction().execute()`. */
 export interface KyselyTransaction {
   /** Runs a statement, in the form that Kysely compiles it to. */
@@ -57,28 +55,13 @@ interface WithSequelize {
 }
 
 /** Runs a statement in a transaction; resolves to the rows, or to an object with the rows. */
-type StatementRunner = (text: string) => PromiseLike<unknown>;
+export type StatementRunner = (text: string) => PromiseLike<unknown>;
 
 /**
- * Returns a client that runs statements in the transaction of an ORM; `undefined` for anything else. Outside of a
+ * Returns the function that runs statements in the transaction of an ORM; `undefined` for anything else. Outside of a
  * transaction the server refuses the first statement of `guard()`.
  */
-export function ormClient(tx: unknown): QueryClient | undefined {
-  const run = runnerOf(tx);
-  return run && clientOf(run);
-}
-
-/** Returns a client for a function that resolves to the rows, or to an object with the rows. */
-export function clientOf(run: StatementRunner): QueryClient {
-  return {
-    query: async (text) => {
-      const result = await run(text);
-      return (Array.isArray(result) ? { rows: result } : result) as { readonly rows: readonly SqlRow[] };
-    },
-  };
-}
-
-function runnerOf(tx: unknown): StatementRunner | undefined {
+export function ormRunner(tx: unknown): StatementRunner | undefined {
   const has = (...names: string[]) => names.every((name) => typeof Reflect.get(Object(tx), name) === "function");
   if (has("executeQuery")) return (text) => (tx as KyselyTransaction).executeQuery(compiled(text) as never);
   if (has("$queryRawUnsafe")) return (text) => (tx as PrismaTransaction).$queryRawUnsafe(text);

@@ -6,11 +6,12 @@ import {
   postgresKind,
   type QueryClient,
   runPostgres,
+  type SqlRow,
   sqlStateOf,
   type UnsafeClient,
 } from "../internal/sql/postgres_client.ts";
 import { show } from "../internal/validation.ts";
-import { causesOf, clientOf, ormClient, type OrmTransaction } from "./orms.ts";
+import { causesOf, ormRunner, type OrmTransaction, type StatementRunner } from "./orms.ts";
 
 /** A transaction of postgres.js: the `sql` that `sql.begin()` gives. */
 export interface PostgresJsTransaction {
@@ -78,21 +79,22 @@ export function writerOf(tx: Transaction): FenceWriter {
     const connection = has("promise") ? (tx as MysqlCallbackTransaction).promise() : tx as MysqlTransaction;
     return explained(inMysql(connection), MYSQL_TABLE);
   }
-  const orm = ormClient(tx);
-  if (orm !== undefined) return explained(inPostgres(orm), POSTGRES_TABLE);
-  const kind = has("getConnection") ? undefined : postgresKind(tx);
-  if (kind !== undefined && !POOLS.includes(kind)) {
-    return explained(
-      inPostgres(has("unsafe") ? tx as UnsafeClient : clientOf((text) => (tx as QueryClient).query(text))),
-      POSTGRES_TABLE,
-    );
-  }
+  const run = ormRunner(tx) ?? (has("getConnection") ? undefined : postgresRunner(tx));
+  if (run !== undefined) return explained(inPostgres(run), POSTGRES_TABLE);
   const known = "postgres.js, pg, PGlite, mysql2, mariadb, node:sqlite or an ORM, not its pool";
   throw new TypeError(`tx must be what runs the statements of a transaction of ${known}: got ${show(tx)}`);
 }
 
 /** Clients that may run each statement in a transaction of its own, or in another caller's. */
 const POOLS: readonly PostgresKind[] = ["postgres.js", "pg pool", "pglite"];
+
+/** Returns the function that runs statements on a connection of PostgreSQL; `undefined` for anything else. */
+function postgresRunner(tx: unknown): StatementRunner | undefined {
+  const kind = postgresKind(tx);
+  if (kind === undefined || POOLS.includes(kind)) return undefined;
+  const client = tx as UnsafeClient | QueryClient;
+  return (text) => "unsafe" in client ? client.unsafe(text) : client.query(text);
+}
 
 const POSTGRES_TABLE = "CREATE TABLE holdfast_guard (name bytea PRIMARY KEY, fence bigint NOT NULL)";
 
@@ -102,7 +104,13 @@ const POSTGRES_TABLE = "CREATE TABLE holdfast_guard (name bytea PRIMARY KEY, fen
  */
 const OUTSIDE_SAVEPOINTS = "(f.xmin::text::bigint = txid_current() % 4294967296)::int";
 
-function inPostgres(client: UnsafeClient | QueryClient): FenceWriter {
+function inPostgres(run: StatementRunner): FenceWriter {
+  const client: QueryClient = {
+    query: async (text) => {
+      const result = await run(text);
+      return (Array.isArray(result) ? { rows: result } : result) as { readonly rows: readonly SqlRow[] };
+    },
+  };
   return async (name, fence) => {
     // What the insert locks as well; only this one fails outside a transaction.
     await runPostgres(client, "LOCK TABLE holdfast_guard IN ROW EXCLUSIVE MODE");
@@ -181,7 +189,6 @@ function isInTransaction(database: SqliteTransaction): boolean {
   return false;
 }
 
-/** Explains the errors of a writer. */
 function explained(write: FenceWriter, createTable: string): FenceWriter {
   return async (name, fence) => {
     try {

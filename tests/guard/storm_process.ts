@@ -1,7 +1,7 @@
 /**
- * A process that runs guarded transactions, whatever happens to them, until the line `end` comes. It prints `guarded FENCE`
- * in each one and waits for a line; then `committed FENCE`, or `failed`. Over postgres.js it prints `closed` when a
- * connection has ended.
+ * A process that runs guarded transactions, whatever happens to them, until the line `end` comes. It prints `guarded
+ * FENCE` in each one and waits for a line; then `committed FENCE`, or `failed`. Over postgres.js it prints `closed`
+ * when a connection has ended.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 // Deno only: it starts servers and processes.
 /**
- * A server ends the connections of guarded transactions, as a restart or a time-out of idle transactions does. No process
- * may die of that, and the order must hold.
+ * A server ends the connections of guarded transactions, as a restart or a time-out of idle transactions does. No
+ * process may die of that, and the order must hold.
  *
  * @module
  */

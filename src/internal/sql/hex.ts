@@ -2,7 +2,6 @@ import { show } from "../validation.ts";
 
 const ENCODER = new TextEncoder();
 
-/** The two digits of each byte. */
 const DIGITS: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /**
@@ -13,11 +12,15 @@ export function hexOf(text: string): string {
   return hexOfBytes(ENCODER.encode(text));
 }
 
-/** Returns bytes as hexadecimal digits. */
 export function hexOfBytes(bytes: Uint8Array): string {
   let digits = "";
   for (const byte of bytes) digits += DIGITS[byte];
   return digits;
+}
+
+/** Returns a text that never existed before: 128 random bits as hexadecimal digits. */
+export function randomHex(): string {
+  return hexOfBytes(crypto.getRandomValues(new Uint8Array(16)));
 }
 
 /**
