@@ -1,27 +1,13 @@
 import type { RedisClient } from "@holdfast/lock";
 import { upstash } from "@holdfast/lock/upstash";
-import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import { Redis as Valkey } from "iovalkey";
 import { createClient } from "redis";
 import { createClient as createClient5 } from "redis5";
 import { RestFront } from "../../support/rest_front.ts";
-import type { BunRedisClient, NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
+import type { BunRedisClient } from "../../../src/stores/redis/clients/client.ts";
 import { OpeningGlide } from "./clients/opening_glide.ts";
-
-/** A library whose clients the Redis store takes. */
-export interface ClientLibrary {
-  readonly name: string;
-  /** Returns a client of the same server, with the same options, as one of ioredis 6, which closes with that. */
-  like(client: Redis): RedisClient;
-}
-
-/** The part of a client of node-redis that is needed to open and to close it. */
-interface NodeRedis extends NodeRedisClient {
-  connect(): Promise<unknown>;
-  destroy(): void;
-  sendCommand(words: string[]): Promise<unknown>;
-}
+import { type ClientLibrary, IOREDIS, type NodeRedis } from "./tested.ts";
 
 function ofIoredis<T extends { disconnect(): void; on(event: "error", listener: () => void): unknown }>(
   make: (options: { host: string; port: number; keyPrefix: string; db: number }) => T & RedisClient,
@@ -48,7 +34,7 @@ function ofNodeRedis(make: (options: object) => NodeRedis): ClientLibrary["like"
 
 /** The libraries over which all of the store is tested on every change. */
 export const IN_FULL: readonly ClientLibrary[] = [
-  { name: "ioredis 6", like: (client) => client },
+  IOREDIS,
   { name: "node-redis 6", like: ofNodeRedis((options) => createClient(options)) },
 ];
 
@@ -62,6 +48,7 @@ export const IN_PART: readonly ClientLibrary[] = [
 /** A client whose core is a program of the machine, which not all runtimes load. */
 export const OF_GLIDE: ClientLibrary = {
   name: "valkey-glide",
+  losesMessages: true,
   like({ options: { port = 0, db = 0, username = "", password, socketTimeout } }) {
     const login = password ? { credentials: { username, password } } : {};
     const patience = socketTimeout === undefined ? {} : { requestTimeout: socketTimeout };
@@ -81,6 +68,7 @@ export const OF_BUN: ClientLibrary = {
 /** A client that speaks HTTP, and the front that answers it in the place of Upstash. In Deno alone. */
 export const OVER_HTTP: ClientLibrary = {
   name: "upstash",
+  losesMessages: true,
   like(client) {
     const { port = 0, db = 0 } = client.options;
     const front = new RestFront(port, db);
@@ -90,49 +78,3 @@ export const OVER_HTTP: ClientLibrary = {
     return { url, postCommand };
   },
 };
-
-/** The library over which the tests of this file run. */
-let library = IN_FULL[0]!;
-
-/** Defines a test of messages alone. A client that may lose them unseen has waiters that poll beside them. */
-export function testOfMessages(name: string, fn: () => Promise<void>): void {
-  if (library !== OVER_HTTP && library !== OF_GLIDE) Deno.test(name, fn);
-}
-
-/** The clients that stand for those of ioredis 6. */
-const clients = new WeakMap<object, RedisClient>();
-
-/** Runs the tests of this file over a library of this name. */
-export function testOver(name: string): void {
-  library = [...IN_FULL, ...IN_PART, OF_GLIDE, OVER_HTTP].find((each) => each.name === name)!;
-}
-
-/** Returns the client that is tested in the place of one of ioredis 6. */
-export function tested(client: RedisClient, over: ClientLibrary = library): RedisClient {
-  if (!(client instanceof Redis)) return client;
-  const known = clients.get(client);
-  if (known !== undefined) return known;
-  const other = over.like(client);
-  clients.set(client, other);
-  if (other !== client) client.on("end", () => close(other));
-  return other;
-}
-
-function close(client: RedisClient): void {
-  if ("postCommand" in client) return;
-  if ("evalSha" in client) client.isOpen && (client as NodeRedis).destroy();
-  else if ("send" in client || "customCommand" in client) client.close();
-  else (client as Redis).disconnect();
-}
-
-/** Returns whether clients of the library that is tested send a command again that was not answered. */
-export function sendsAgain(): boolean {
-  return library.name.startsWith("io");
-}
-
-/** Returns the number by which the server knows the connection of a client. */
-export async function idOf(client: RedisClient): Promise<string> {
-  if ("evalsha" in client) return String(await (client as Redis).client("ID"));
-  if ("customCommand" in client) return String(await client.customCommand(["CLIENT", "ID"], { decoder: 0 }));
-  return String(await (client as NodeRedis).sendCommand(["CLIENT", "ID"]));
-}

@@ -1,18 +1,10 @@
 import { within } from "../../../contract/release.ts";
 import { SystemClock } from "../../../time/clock.ts";
-import { POLL_MS } from "../constants.ts";
+import { ANSWER_MS } from "../constants.ts";
 import { isSubscribed } from "../refusals/server_error.ts";
 import type { BunRedisClient } from "./client.ts";
 import type { ClientState, MessageListener, SecondConnection, Subscribe } from "./port.ts";
 import { WordsPort } from "./words.ts";
-
-/**
- * How long a server may take to answer on the second connection, in milliseconds, before another connection is made.
- */
-const ANSWER_MS = POLL_MS;
-
-/** How often waiters ask although messages seem to arrive, in milliseconds. */
-const DEAF_POLL_MS = 500;
 
 const CLOCK = new SystemClock();
 
@@ -25,7 +17,7 @@ export class BunPort extends WordsPort {
   // It tells neither its URL nor its options.
   readonly user = "<user>";
   readonly address = undefined;
-  readonly pollMs = DEAF_POLL_MS;
+  readonly pollMs = 500;
   readonly #client: BunRedisClient;
   #wasConnected: boolean;
   #isClosed = false;
@@ -37,31 +29,23 @@ export class BunPort extends WordsPort {
     this.#client = client;
     this.#wasConnected = client.connected;
     const { onconnect, onclose } = client;
+    const { connection } = this;
     client.onconnect = (...values) => {
-      this.#connected();
+      if (this.#wasConnected) {
+        connection.cut();
+        connection.down(false);
+      }
+      this.#wasConnected = true;
+      this.#isClosed = false;
+      connection.ready();
       onconnect?.apply(client, values);
     };
     client.onclose = (error) => {
-      this.#closed();
+      this.#isClosed = true;
+      connection.down(false);
+      connection.closed();
       onclose?.call(client, error);
     };
-  }
-
-  #connected(): void {
-    const { connection } = this;
-    if (this.#wasConnected) {
-      connection.cut();
-      connection.down(false);
-    }
-    this.#wasConnected = true;
-    this.#isClosed = false;
-    connection.ready();
-  }
-
-  #closed(): void {
-    this.#isClosed = true;
-    this.connection.down(false);
-    this.connection.closed();
   }
 
   get state(): ClientState {

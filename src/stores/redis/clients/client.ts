@@ -4,9 +4,7 @@
  */
 export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient | UpstashClient | ValkeyGlideClient;
 
-/**
- * The part of a client of ioredis 5 or 6 (one server, Sentinel or Cluster) or of iovalkey that the Redis store uses.
- */
+/** The part of a client of ioredis 5 or 6 (one server, Sentinel, Cluster) or of iovalkey that the Redis store uses. */
 export interface IoredisClient {
   /** Runs a script by its SHA-1. */
   evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
@@ -102,18 +100,9 @@ export interface RedisSubscriber {
 }
 
 /** The members that only a client of ioredis's shape has, so that code can test a `RedisClient` for them. */
-export interface LacksOfIoredis {
-  /** Whether it is a Cluster client. */
-  readonly isCluster?: undefined;
-  /** Returns nodes. */
-  readonly nodes?: undefined;
-  /** Sends several commands together. */
-  readonly pipeline?: undefined;
-  /** The state of the connection. */
-  readonly status?: undefined;
-  /** The socket. */
-  readonly stream?: undefined;
-}
+export type LacksOfIoredis = {
+  readonly [member in "isCluster" | "nodes" | "pipeline" | "status" | "stream"]?: undefined;
+};
 
 /** The keys and arguments of a script, as node-redis takes them. */
 export interface NodeRedisScriptOptions {

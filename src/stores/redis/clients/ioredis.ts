@@ -5,7 +5,7 @@ import { clientWarning } from "./ioredis/client_warning.ts";
 import { Database } from "./ioredis/database.ts";
 import { isReply, Writes } from "./ioredis/writes.ts";
 import { secondConnections, subscribeOver } from "./ioredis/second_connections.ts";
-import type { ClientState, RedisPort, ScriptCall, SearchedMaster, Subscribe } from "./port.ts";
+import type { ClientState, EvalAndWait, RedisPort, SearchedMaster, Subscribe } from "./port.ts";
 
 /** The states of a client that is making a connection; between two tries it is in another. */
 const CONNECTING: readonly string[] = ["wait", "connecting", "connect"];
@@ -107,14 +107,8 @@ export class IoredisPort implements RedisPort {
     return this.#database.run(() => this.#client.eval(source, keys.length, ...keys, ...args));
   }
 
-  evalAndWait(
-    script: ScriptCall,
-    keys: readonly string[],
-    args: readonly string[],
-    min: number,
-    timeout: number,
-  ): Promise<[reply: unknown, replicas: unknown]> {
-    return this.#database.run(async () => {
+  readonly evalAndWait: EvalAndWait = (script, keys, args, min, timeout) =>
+    this.#database.run(async () => {
       const pipeline = this.#client.pipeline!();
       if ("sha" in script) pipeline.evalsha(script.sha, keys.length, ...keys, ...args);
       else pipeline.eval(script.source, keys.length, ...keys, ...args);
@@ -123,7 +117,6 @@ export class IoredisPort implements RedisPort {
       if (error ?? failure) throw error ?? failure;
       return [reply, replicas];
     });
-  }
 
   readonly isReply = isReply;
 

@@ -4,7 +4,7 @@ import { catchListeners, isReply } from "./node_redis/repairs.ts";
 import { deploymentOf, type NodeRedisDeployment } from "./node_redis/deployment.ts";
 import { SelectedDatabase } from "./node_redis/selected_database.ts";
 import { subscribeOver } from "./node_redis/second_connection.ts";
-import type { ClientState, RedisPort, ScriptCall, SearchedMaster, Subscribe } from "./port.ts";
+import type { ClientState, EvalAndWait, RedisPort, SearchedMaster, Subscribe } from "./port.ts";
 
 /**
  * A client of node-redis 5 or 6: of one server, a pool, of a Cluster or of Sentinels. A command that was sent is
@@ -32,8 +32,7 @@ export class NodeRedisPort implements RedisPort {
       this.#database.closed(new Error("The client is closed"));
     };
     client.on("error", (error: Error) => {
-      // node-redis throws an error that nobody listens to. This listener must not hide it from a user who has added
-      // none.
+      // node-redis throws an error without a listener. This one must not hide it from a user who has added none.
       if (client.listenerCount("error") === 1) console.error("[node-redis] Unhandled error event:", error.stack);
       this.#failed(error);
       if (isReply(error)) this.#database.refused(error, this.user);
@@ -113,34 +112,26 @@ export class NodeRedisPort implements RedisPort {
   }
 
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    if (!this.#client.isOpen) return this.#notOpen();
-    const options = { keys: keys as string[], arguments: args as string[] };
-    return this.#database.run(() => this.#client.evalSha(sha, options));
+    return this.#send(keys, args, (options) => this.#client.evalSha(sha, options));
   }
 
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const options = { keys: keys as string[], arguments: args as string[] };
-    return this.#database.run(() => this.#client.eval(source, options));
+    return this.#send(keys, args, (options) => this.#client.eval(source, options));
   }
 
-  async evalAndWait(
-    script: ScriptCall,
-    keys: readonly string[],
-    args: readonly string[],
-    min: number,
-    timeout: number,
-  ): Promise<[reply: unknown, replicas: unknown]> {
-    if (!this.#client.isOpen) return await this.#notOpen();
-    const options = { keys: keys as string[], arguments: args as string[] };
-    return await this.#database.run(async () => {
+  readonly evalAndWait: EvalAndWait = (script, keys, args, min, timeout) =>
+    this.#send(keys, args, async (options) => {
       const commands = (this.#client as unknown as NodeRedisCommands).multi();
       const both = "sha" in script ? commands.evalSha(script.sha, options) : commands.eval(script.source, options);
       return await both.wait(min, timeout).execAsPipeline() as [unknown, unknown];
     });
-  }
 
-  #notOpen(): Promise<never> {
-    return Promise.reject(new Error("The client is closed; one of node-redis needs connect() before it is used"));
+  /** Sends a script with these keys and arguments. */
+  #send<T>(keys: readonly string[], args: readonly string[], send: (options: NodeRedisScriptOptions) => Promise<T>) {
+    if (!this.#client.isOpen) {
+      return Promise.reject(new Error("The client is closed; one of node-redis needs connect() before it is used"));
+    }
+    return this.#database.run(() => send({ keys: keys as string[], arguments: args as string[] }));
   }
 
   masters(): SearchedMaster[] {

@@ -3,8 +3,14 @@ import type { Connection } from "./connection.ts";
 /** The state of a client; `down` is between two tries to connect, `closed` for good. */
 export type ClientState = "connecting" | "ready" | "down" | "closed";
 
-/** The script before a WAIT: by its SHA-1 or, where the server does not know it, by its text. */
-export type ScriptCall = { readonly sha: string } | { readonly source: string };
+/** Runs a script, by its SHA-1 or its text, and WAIT over one connection. Rejects with the first error. */
+export type EvalAndWait = (
+  script: { readonly sha: string } | { readonly source: string },
+  keys: readonly string[],
+  args: readonly string[],
+  min: number,
+  timeout: number,
+) => Promise<[reply: unknown, replicas: unknown]>;
 
 /** The part of a client that the Redis store needs. Scripts, queue and wake-ups use nothing else. */
 export interface RedisPort {
@@ -29,14 +35,8 @@ export interface RedisPort {
   readonly waitersOnly?: boolean | undefined;
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  /** Runs a script and WAIT over one connection; rejects with the first error. Only for the option `replicas`. */
-  evalAndWait?(
-    script: ScriptCall,
-    keys: readonly string[],
-    args: readonly string[],
-    min: number,
-    timeout: number,
-  ): Promise<[reply: unknown, replicas: unknown]>;
+  /** Only for the option `replicas`. */
+  readonly evalAndWait?: EvalAndWait;
   /** Returns whether an error is a reply of the server, whose words are its message. */
   isReply(error: unknown): error is Error;
   /** Returns the servers whose keys can be searched. */

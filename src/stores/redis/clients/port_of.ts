@@ -13,8 +13,3 @@ export function portOf(client: RedisClient): RedisPort {
   if ("evalSha" in client) return new NodeRedisPort(client);
   return "send" in client ? new BunPort(client) : new IoredisPort(client);
 }
-
-/** Returns the name of the method that a client needs in order to wait for replicas. */
-export function waitingMethod(client: RedisClient): string {
-  return "evalSha" in client ? "multi" : "pipeline";
-}

@@ -4,9 +4,6 @@ import { subscribeOver } from "./upstash/event_stream.ts";
 import { isReply } from "./upstash/rest_client.ts";
 import { WordsPort } from "./words.ts";
 
-/** How often waiters poll although messages seem to arrive, in milliseconds. */
-const DEAF_POLL_MS = 1_000;
-
 /**
  * A client of `upstash()`: each command is a request of its own, and so is the subscription of its waiters. Requests
  * that are sent at the same time may arrive in another order. Runtimes and proxies repeat a request whose connection is
@@ -15,7 +12,7 @@ const DEAF_POLL_MS = 1_000;
 export class UpstashPort extends WordsPort {
   readonly state: ClientState = "ready";
   readonly countsSubscribers = false;
-  readonly pollMs = DEAF_POLL_MS;
+  readonly pollMs = 1_000;
   readonly repeats = true;
   readonly waitersOnly = true;
   readonly user = "default";

@@ -2,12 +2,7 @@ import type { ValkeyGlideClient } from "./client.ts";
 import type { ClientState, MessageListener, SecondConnection, Subscribe } from "./port.ts";
 import { WordsPort } from "./words.ts";
 
-/** How often waiters poll although messages seem to arrive, in milliseconds. */
-const DEAF_POLL_MS = 500;
-
-/**
- * The numbers in its enums for replies as bytes, for channels instead of patterns, and for the protocol with messages.
- */
+/** The numbers in its enums for replies as bytes, channels instead of patterns, and the protocol with messages. */
 const [BYTES, CHANNELS, RESP3] = [0, 0, 0] as const;
 
 interface GlideConfig {
@@ -24,7 +19,7 @@ interface GlideConfig {
 export class ValkeyGlidePort extends WordsPort {
   // One that connects again, unseen, is not counted meanwhile.
   readonly countsSubscribers = false;
-  readonly pollMs = DEAF_POLL_MS;
+  readonly pollMs = 500;
   readonly user: string;
   readonly address: string | undefined;
   protected override readonly scan: readonly string[];
@@ -60,7 +55,7 @@ export class ValkeyGlidePort extends WordsPort {
 
   protected async post(words: readonly string[]): Promise<unknown> {
     try {
-      return textOf(await this.#client.customCommand([...words], { decoder: BYTES }));
+      return await this.#client.customCommand([...words], { decoder: BYTES });
     } catch (error) {
       throw replyIn(error) ?? error;
     }
@@ -99,11 +94,6 @@ export class ValkeyGlidePort extends WordsPort {
       },
     };
   }
-}
-
-/** Returns a reply with texts for its bytes, which are Buffers. */
-function textOf(reply: unknown): unknown {
-  return Array.isArray(reply) ? reply.map(textOf) : reply instanceof Uint8Array ? `${reply}` : reply;
 }
 
 /** A reply of the server in its own words, or an error of a client that has sent nothing. */

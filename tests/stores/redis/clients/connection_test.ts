@@ -11,7 +11,8 @@ import { KeySpace } from "../../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../../src/stores/redis/scripts/generated.ts";
 import { claimOf } from "../../../support/claims.ts";
 import { until } from "../../../support/until.ts";
-import { closed, freePort, RedisServer } from "../../../support/redis_server.ts";
+import { freePort } from "../../../support/free_port.ts";
+import { closed, RedisServer } from "../../../support/redis_server.ts";
 import { serverStore } from "../../../support/server_store.ts";
 import { testOnServer } from "../on_server.ts";
 

@@ -158,7 +158,7 @@ test("acquire() over valkey-glide rejects at once when its client is closed", as
   await until(async () => await direct.zcard("{lock:a}:queue") === 1, "it is queued");
   await subscribed(client);
   client.close();
-  assert(!Wakeups.of(client).subscribed, "its second client is closed with it");
+  assert(!Wakeups.of(client).subscription.open, "its second client is closed with it");
   await waiting;
   await holder.release();
 });

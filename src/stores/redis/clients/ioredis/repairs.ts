@@ -16,23 +16,7 @@ export function catchAsking(node: RedisNode): void {
   Reflect.set(node, "asking", handled);
 }
 
-/** A command of ioredis that was sent, in its place in a queue. */
-interface Sent {
-  readonly command: { reject(error: Error): void };
-}
-
-/**
- * Rejects the commands that a client has kept for its next connection, when it is closed for good first, or has been
- * told not to resend. ioredis (5.11, 6.0) drops them, and their callers would wait for ever.
- */
-export function rejectUnanswered(client: IoredisClient): void {
-  const queue: { shift?(): Sent | undefined } | null | undefined = Reflect.get(client, "prevCommandQueue");
-  if (typeof queue?.shift !== "function") return;
-  for (let sent = queue.shift(); sent !== undefined; sent = queue.shift()) {
-    sent.command.reject(new Error("Connection is closed."));
-  }
-}
-
+/** A command of ioredis. */
 interface SentCommand {
   readonly name: string;
   readonly args: readonly unknown[];
@@ -42,10 +26,26 @@ interface SentCommand {
   readonly constructor: new (name: string, args: readonly unknown[]) => SentCommand;
 }
 
-/** The commands that a client will resend over its next connection. */
+/** The commands without an answer, which a client resends over its next connection. */
 interface Unanswered {
   readonly length: number;
-  peekAt(index: number): { command: SentCommand };
+  shift?(): { readonly command: SentCommand } | undefined;
+  peekAt?(index: number): { command: SentCommand };
+}
+
+function unansweredBy(client: IoredisClient): Unanswered | undefined {
+  return Reflect.get(client, "prevCommandQueue") ?? undefined;
+}
+
+/**
+ * Rejects the commands that a client has kept for its next connection, when it is closed for good first, or has been
+ * told not to resend. ioredis (5.11, 6.0) drops them, and their callers would wait for ever.
+ */
+export function rejectUnanswered(client: IoredisClient): void {
+  const queue = unansweredBy(client);
+  for (let sent = queue?.shift?.(); sent !== undefined; sent = queue?.shift?.()) {
+    sent.command.reject(new Error("Connection is closed."));
+  }
 }
 
 /**
@@ -54,8 +54,8 @@ interface Unanswered {
  * the following commands: an attempt would be granted a lock with the fence of another grant.
  */
 export function renewSubscriptions(client: IoredisClient): void {
-  const queue: Unanswered | null | undefined = Reflect.get(client, "prevCommandQueue");
-  if (typeof queue?.peekAt !== "function") return;
+  const queue = unansweredBy(client);
+  if (queue?.peekAt === undefined) return;
   for (let i = 0; i < queue.length; i++) {
     const sent = queue.peekAt(i);
     const { command } = sent;

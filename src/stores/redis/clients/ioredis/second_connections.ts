@@ -1,12 +1,7 @@
-import { POLL_MS } from "../../constants.ts";
+import { ANSWER_MS } from "../../constants.ts";
 import type { IoredisClient, RedisNode, RedisSubscriber } from "../client.ts";
 import type { MessageListener, SecondConnection } from "../port.ts";
 import { isReply } from "./writes.ts";
-
-/**
- * How long a server may take to answer on the second connection, in milliseconds, before another connection is made.
- */
-const ANSWER_MS = POLL_MS;
 
 /**
  * Returns the second connections that a client can have, the best one first. One server, or the master that Sentinel
@@ -17,9 +12,7 @@ export function secondConnections(client: IoredisClient): (() => RedisSubscriber
   return (client.isCluster ? nodesOf(client) : [client]).map((each) => () => duplicate(each));
 }
 
-/**
- * Returns the nodes of a Cluster, first the connected nodes in random order, so that no node has to serve all clients.
- */
+/** Returns the nodes of a Cluster: first the connected ones in random order, so that no node serves all clients. */
 function nodesOf(client: IoredisClient): RedisNode[] {
   const order = new Map(client.nodes?.().map((node) => [node, Math.random() - Number(node.status === "ready")]));
   return [...order.keys()].sort((a, b) => order.get(a)! - order.get(b)!);

@@ -4,14 +4,6 @@ import { duplicate, type NodeRedisOptions, type PlainNodeRedis } from "./second_
 /** Sends a command by its words. */
 type SendWords = (words: string[]) => Promise<unknown>;
 
-/** The callbacks of a client of several servers. */
-interface DeploymentListener {
-  /** Called when a connection was cut, or could not be made. */
-  cut(error: Error): void;
-  /** Called when the client has left a server for another. */
-  moved(): void;
-}
-
 /** The differences between a client of one server, a pool, and the clients of a Cluster and of Sentinels. */
 export interface NodeRedisDeployment {
   readonly isCluster?: boolean;
@@ -29,8 +21,11 @@ export interface NodeRedisDeployment {
   readonly masters: readonly { readonly address: string; readonly send: SendWords }[];
   /** Returns functions that make a second connection, the best first. */
   duplicates(): (() => Promise<PlainNodeRedis>)[];
-  /** Subscribes to the events of single servers. */
-  watch?(listener: DeploymentListener): void;
+  /**
+   * Subscribes to the events of single servers: `cut` is called when a connection was cut or could not be made, `moved`
+   * when the client has left a server for another.
+   */
+  watch?(listener: { cut(error: Error): void; moved(): void }): void;
 }
 
 /** Returns the differences for a client by its kind. */

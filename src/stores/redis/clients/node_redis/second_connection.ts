@@ -1,13 +1,8 @@
 import { within } from "../../../../contract/release.ts";
 import { SystemClock } from "../../../../time/clock.ts";
-import { POLL_MS } from "../../constants.ts";
+import { ANSWER_MS } from "../../constants.ts";
 import type { MessageListener, SecondConnection } from "../port.ts";
 import { isReply } from "./repairs.ts";
-
-/**
- * How long a server may take to answer on the second connection, in milliseconds, before another connection is made.
- */
-const ANSWER_MS = POLL_MS;
 
 const CLOCK = new SystemClock();
 

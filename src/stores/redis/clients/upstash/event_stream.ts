@@ -1,10 +1,7 @@
 import { SystemClock } from "../../../../time/clock.ts";
-import { POLL_MS } from "../../constants.ts";
+import { ANSWER_MS } from "../../constants.ts";
 import type { UpstashClient } from "../client.ts";
 import type { MessageListener, SecondConnection } from "../port.ts";
-
-/** How long the first event may take, in milliseconds. */
-const OPEN_MS = POLL_MS;
 
 const CLOCK = new SystemClock();
 
@@ -24,7 +21,7 @@ export function subscribeOver(
     // Where there is no such stream, the next try is not made soon.
     isOpen ? listener.ended(error) : listener.refused(error as Error);
   };
-  const timer = CLOCK.timer(OPEN_MS, () => failed(new Error("no event comes over the event stream")));
+  const timer = CLOCK.timer(ANSWER_MS, () => failed(new Error("no event comes over the event stream")));
   const read = async () => {
     for await (const line of events(channel, closing.signal)) {
       const [, kind, message = ""] = EVENT.exec(line) ?? [];

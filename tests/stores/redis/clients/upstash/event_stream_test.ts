@@ -67,7 +67,7 @@ test("acquire() over upstash() is woken over the event stream, which ends then",
   const [from, to] = [upstash(front.options), upstash({ ...front.options, fetch: fetchInPieces })];
   const first = await acquire(from, "a", { lease: LEASE });
   const waiting = acquireWoken(to, "a", LEASE);
-  await until(() => Wakeups.of(to).subscribed, "the waiter is subscribed");
+  await until(() => Wakeups.of(to).subscription.open, "the waiter is subscribed");
   // That nobody receives a message proves nothing.
   assertEquals(Wakeups.of(to).address[0], UNPROVABLE);
   // It never asks by itself after this.
@@ -95,7 +95,7 @@ test("waiters over upstash() ask every second beside the stream, or more often",
   await grant(store, claimOf("a"));
   const claims = [LEASE, 900, 100].map((lease) => claimOf("a", "exclusive", lease));
   await Promise.all(claims.map((claim) => ask(store, claim)));
-  await until(() => Wakeups.of(client).subscribed, "they are subscribed");
+  await until(() => Wakeups.of(client).subscription.open, "they are subscribed");
   const asked = [];
   for (const claim of claims) asked.push(Math.round(await ask(store, claim)));
   assertEquals(asked, [1_000, 600, 167]);
