@@ -1,15 +1,8 @@
 import { StoreError } from "../../../contract/errors.ts";
 import { type Claim, type Conflict, type Granted, handleOf } from "../../../contract/store.ts";
-import {
-  type Command,
-  decodeBigInt,
-  decodeFlag,
-  decodeKind,
-  decodeNumber,
-  encodeKind,
-  milliseconds,
-} from "./command.ts";
-import { attempt as attemptScript } from "../scripts/generated.ts";
+import type { Command } from "./command.ts";
+import { decodeBigInt, decodeFlag, decodeKind, decodeNumber, encodeKind, milliseconds } from "./values.ts";
+import * as scripts from "../scripts/generated.ts";
 
 /** A handle's wait, as the scripts take it. */
 export interface WaiterInput {
@@ -21,7 +14,6 @@ export interface WaiterInput {
   readonly group?: string | undefined;
 }
 
-/** The lock is busy. */
 export interface Busy {
   readonly granted: false;
   readonly retryAfter: number;
@@ -68,11 +60,9 @@ export interface AttemptInput {
   readonly steal?: readonly string[] | undefined;
 }
 
-export type AttemptReply = Granted | NotGranted;
-
 /** Acquires a lock and issues a fence, or joins the queue. */
-export const attempt: Command<AttemptInput, AttemptReply> = {
-  script: attemptScript,
+export const attempt: Command<AttemptInput, Granted | NotGranted> = {
+  script: scripts.attempt,
   encode(keys, { claim, waiter, steal, alive }) {
     const kind = encodeKind(claim, steal !== undefined);
     const { address = "", group = "", ticket = "" } = waiter ?? {};

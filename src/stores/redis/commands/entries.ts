@@ -1,18 +1,15 @@
 import type { Entry, HolderEntry, Snapshot } from "../../../contract/store.ts";
 import { withRanks } from "../../../internal/listing/query_options.ts";
 import { readMeta } from "../../../internal/process/meta.ts";
-import { entries as script } from "../scripts/generated.ts";
-import { type Command, decodeKind, decodeList } from "./command.ts";
-
-export interface ListInput {
-  readonly name: string;
-}
+import * as scripts from "../scripts/generated.ts";
+import type { Command } from "./command.ts";
+import { decodeKind, decodeList } from "./values.ts";
 
 const VALUES = 5;
 
 /** Lists the holders and the waiters of a lock. */
-export const entries: Command<ListInput, Snapshot> = {
-  script,
+export const entries: Command<{ name: string }, Snapshot> = {
+  script: scripts.entries,
   encode: (keys) => ({ keys: [...keys], args: [] }),
   decode(reply, { name }) {
     const [holders, waiters, members] = decodeList(reply).map(decodeList);

@@ -1,21 +1,7 @@
 import { type Claim, handleOf } from "../../../contract/store.ts";
-import {
-  evict as evictScript,
-  held as heldScript,
-  notify as notifyScript,
-  prolong as prolongScript,
-  release as releaseScript,
-  renew as renewScript,
-} from "../scripts/generated.ts";
-import {
-  type Command,
-  decodeFlag,
-  decodeList,
-  decodeNumber,
-  decodeOneOf,
-  encodeKind,
-  milliseconds,
-} from "./command.ts";
+import * as scripts from "../scripts/generated.ts";
+import type { Command } from "./command.ts";
+import { decodeFlag, decodeList, decodeNumber, decodeOneOf, encodeKind, milliseconds } from "./values.ts";
 import { RESERVATION_MS } from "../constants.ts";
 
 export interface RenewReply {
@@ -24,9 +10,8 @@ export interface RenewReply {
   readonly earlier: boolean;
 }
 
-/** Renews the lease of a holder. */
 export const renew: Command<Claim, RenewReply> = {
-  script: renewScript,
+  script: scripts.renew,
   encode(keys, claim) {
     const args = [handleOf(claim), milliseconds(claim.lease)];
     if (claim.renewal !== undefined) args.push(`${claim.renewal}`);
@@ -41,7 +26,7 @@ export const renew: Command<Claim, RenewReply> = {
 
 /** Releases the lock of a handle, or removes its waiter; replies whether there was anything to release. */
 export const release: Command<Claim, boolean> = {
-  script: releaseScript,
+  script: scripts.release,
   once: true,
   encode: (keys, claim) => ({ keys: keys.slice(0, 5), args: [handleOf(claim), milliseconds(claim.lease)] }),
   decode: decodeFlag,
@@ -49,40 +34,26 @@ export const release: Command<Claim, boolean> = {
 
 /** Keeps the members of the holder's run listed for another lease. */
 export const prolong: Command<Claim, void> = {
-  script: prolongScript,
+  script: scripts.prolong,
   encode: (keys, claim) => ({ keys: keys.slice(0, 5), args: [handleOf(claim), milliseconds(claim.lease)] }),
   decode() {},
 };
 
-/** Replies whether a handle holds the lock. */
 export const held: Command<Claim, boolean> = {
-  script: heldScript,
+  script: scripts.held,
   encode: (keys, claim) => ({ keys: keys.slice(0, 4), args: [handleOf(claim)] }),
   decode: decodeFlag,
 };
 
-export interface EvictInput {
-  /** The digests of the holders to evict; none to list the holders. */
-  readonly digests: readonly string[];
-  /** The description of the caller, as JSON. */
-  readonly meta: string | undefined;
-}
-
-/** A holder that was not to be evicted. */
-export interface OtherHolder {
-  readonly digest: string;
-  readonly handle: string;
-}
-
 export interface EvictReply {
   /** How many of the holders to evict have lost the lock. */
   readonly evicted: number;
-  readonly others: readonly OtherHolder[];
+  readonly others: readonly { readonly digest: string; readonly handle: string }[];
 }
 
-/** Takes the lock from the holders with these digests. */
-export const evict: Command<EvictInput, EvictReply> = {
-  script: evictScript,
+/** Takes the lock from the holders with these digests; without a digest, only lists the holders. */
+export const evict: Command<{ digests: readonly string[]; meta: string | undefined }, EvictReply> = {
+  script: scripts.evict,
   once: true,
   encode: (keys, { digests, meta = "" }) => ({
     keys: keys.slice(0, 5),
@@ -99,7 +70,7 @@ export const evict: Command<EvictInput, EvictReply> = {
 
 /** Notifies the head of the queue that the lock will be free earlier. */
 export const notify: Command<void, void> = {
-  script: notifyScript,
+  script: scripts.notify,
   encode: (keys) => ({ keys: keys.slice(0, 3), args: [] }),
   decode() {},
 };

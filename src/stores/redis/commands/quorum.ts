@@ -1,38 +1,17 @@
-import { type Claim, handleOf } from "../../../contract/store.ts";
-import {
-  confirm as confirmScript,
-  inspect as inspectScript,
-  retake as retakeScript,
-  vote as voteScript,
-} from "../scripts/generated.ts";
-import { decodeNotGranted, exhausted, type NotGranted, type WaiterInput } from "./attempt.ts";
-import {
-  type Command,
-  decodeBigInt,
-  decodeFlag,
-  decodeList,
-  decodeOneOf,
-  encodeKind,
-  milliseconds,
-} from "./command.ts";
-import type { Inspection } from "../../../contract/quorum_node.ts";
+import { type AttemptOptions, type Claim, handleOf } from "../../../contract/store.ts";
+import * as scripts from "../scripts/generated.ts";
+import { type AttemptInput, decodeNotGranted, exhausted, type NotGranted } from "./attempt.ts";
+import type { Command } from "./command.ts";
+import { decodeBigInt, decodeFlag, decodeList, decodeOneOf, encodeKind, milliseconds } from "./values.ts";
+import type { Inspection, Vote, VoteOptions } from "../../../contract/quorum_node.ts";
 
-export interface VoteInput {
-  readonly claim: Claim;
-  /** How the handle waits when the lock is busy; left out for a handle that does not wait. */
-  readonly waiter?: WaiterInput | undefined;
-  readonly guess: bigint;
-  /** The end of the block of fences that the caller hopes for; the guess when left out. */
-  readonly end?: bigint | undefined;
-  /** How far the end may be ahead of the server's clock, in milliseconds. */
-  readonly maxClockSkew: number;
-}
+export type VoteInput = Pick<AttemptInput, "claim" | "waiter"> & Omit<VoteOptions, keyof AttemptOptions>;
 
-export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | NotGranted;
+export type VoteReply = Extract<Vote, { granted: true }> | NotGranted;
 
 /** Acquires a lock on one node of a quorum and raises its counter of fences, or joins the queue. */
 export const vote: Command<VoteInput, VoteReply> = {
-  script: voteScript,
+  script: scripts.vote,
   encode(keys, { claim, waiter, guess, end = guess, maxClockSkew }) {
     const { address = "", ticket = "" } = waiter ?? {};
     const args = [handleOf(claim), milliseconds(claim.lease), claim.meta ?? "", address, ticket, encodeKind(claim)];
@@ -47,17 +26,12 @@ export const vote: Command<VoteInput, VoteReply> = {
   },
 };
 
-export interface ConfirmInput {
-  readonly claim: Claim;
-  /** The start of the block of fences. */
-  readonly fence: bigint;
-  /** Its end; the start when left out. */
-  readonly end?: bigint | undefined;
-}
-
-/** Raises the counter of fences for the holder of a lock on one node of a quorum; replies whether it did. */
-export const confirm: Command<ConfirmInput, boolean> = {
-  script: confirmScript,
+/**
+ * Raises the counter of fences for the holder of a lock on one node of a quorum, from below a fence to the end of its
+ * block; replies whether it did.
+ */
+export const confirm: Command<{ claim: Claim; fence: bigint; end?: bigint | undefined }, boolean> = {
+  script: scripts.confirm,
   encode(keys, { claim, fence, end = fence }) {
     const args = [handleOf(claim), `${fence}`];
     if (end > fence) args.push(claim.meta ?? "", `${end}`);
@@ -75,7 +49,7 @@ const STATES = ["taken", "free", "held"] as const;
 
 /** Returns the state of the lock of a handle on one node of a quorum. */
 export const inspect: Command<Claim, Inspection> = {
-  script: inspectScript,
+  script: scripts.inspect,
   encode: (keys, claim) => ({ keys, args: [handleOf(claim), encodeKind(claim)] }),
   decode(reply) {
     const [state, counter] = decodeList(reply);
@@ -83,16 +57,12 @@ export const inspect: Command<Claim, Inspection> = {
   },
 };
 
-export interface RetakeInput {
-  readonly claim: Claim;
-  readonly fence: bigint;
-  /** The expected counter of fences. */
-  readonly counter: bigint;
-}
-
-/** Gives the lock back to a handle that one node of a quorum has lost; replies whether the handle holds it. */
-export const retake: Command<RetakeInput, boolean> = {
-  script: retakeScript,
+/**
+ * Gives the lock back to a handle that one node of a quorum has lost, if the counter of fences is the expected one;
+ * replies whether the handle holds it.
+ */
+export const retake: Command<{ claim: Claim; fence: bigint; counter: bigint }, boolean> = {
+  script: scripts.retake,
   encode(keys, { claim, fence, counter }) {
     const { meta = "" } = claim;
     const args = [handleOf(claim), milliseconds(claim.lease), meta, encodeKind(claim), `${fence}`, `${counter}`];

@@ -3,14 +3,10 @@ import type { LockKeys } from "../keys/keys.ts";
 import type { ReplicasSettings } from "../options.ts";
 import { StoreError } from "../../../contract/errors.ts";
 import type { Claim, Renewal } from "../../../contract/store.ts";
-import { decodeNumber, type Script } from "./command.ts";
+import type { Script } from "./command.ts";
 import { renew, type RenewReply } from "./holder.ts";
 import { isUnknownScript, type Runner } from "./runner.ts";
-
-/** The reply to a renewal, and whether enough replicas have it. */
-export interface ReplicatedRenewal extends RenewReply {
-  readonly replicated: boolean;
-}
+import { decodeNumber } from "./values.ts";
 
 export class Replicas {
   /** The message of the error when too few replicas have a renewal. */
@@ -26,8 +22,8 @@ export class Replicas {
     this.shortage = `fewer than ${settings.min} replicas had it within ${settings.timeout} ms`;
   }
 
-  /** Renews a lock, and waits until enough replicas have the renewal, or the time-out is over. */
-  async renew(lock: LockKeys, claim: Claim): Promise<ReplicatedRenewal> {
+  /** Renews a lock. Resolves once enough replicas have the renewal, or when they have taken too long. */
+  async renew(lock: LockKeys, claim: Claim): Promise<RenewReply & { readonly replicated: boolean }> {
     const { cuts } = this.#port.connection;
     const { script } = renew;
     const { keys, args } = renew.encode(lock, claim);

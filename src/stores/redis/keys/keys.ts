@@ -5,20 +5,16 @@ import type { RedisPort } from "../clients/port.ts";
 
 /** The keys of the locks of one store. */
 export class KeySpace {
-  /** The prefix of the name in the lock's own key. */
   readonly prefix: string;
-  readonly #port: Pick<RedisPort, "keyPrefix">;
-  #tags: SlotTags | undefined;
+  readonly keyPrefix: string;
+  readonly #tags: SlotTags;
   /** The last used keys: most locks are released just after they were acquired. */
   #last: { readonly name: string; readonly keys: LockKeys } | undefined;
 
-  constructor(port: Pick<RedisPort, "keyPrefix">, prefix: string) {
-    this.#port = port;
+  constructor({ keyPrefix }: Pick<RedisPort, "keyPrefix">, prefix: string) {
     this.prefix = prefix;
-  }
-
-  get keyPrefix(): string {
-    return this.#port.keyPrefix;
+    this.keyPrefix = keyPrefix;
+    this.#tags = new SlotTags(keyPrefix);
   }
 
   keysOf(name: string): LockKeys {
@@ -28,50 +24,38 @@ export class KeySpace {
 
   /** Returns the name of the lock of a key on the server; `undefined` if the key belongs to no lock of this store. */
   nameOf(found: string): string | undefined {
-    const lock = lockOf(found, this.keyPrefix, this.#slotTags());
+    const lock = lockOf(found, this.#tags);
     return lock.startsWith(this.prefix) && lock !== this.prefix ? lock.slice(this.prefix.length) : undefined;
   }
 
   #make(name: string): LockKeys {
     const key = this.prefix + name;
     try {
-      const other = lockOf(this.keyPrefix + key, this.keyPrefix, this.#slotTags());
+      const other = lockOf(this.keyPrefix + key, this.#tags);
       // Each of the two would destroy the other one.
       if (other !== key) {
         throw new RangeError(`the key ${show(key)} belongs to the lock ${show(other)}: choose another name`);
       }
-      return lockKeys(key, this.keyPrefix, this.#slotTags());
+      return lockKeys(key, this.#tags);
     } catch (cause) {
       // The prefix of the client stays what it is.
       throw new StoreError(reason(cause), { cause, permanent: true });
     }
-  }
-
-  #slotTags(): SlotTags {
-    return this.#tags ??= new SlotTags(this.keyPrefix);
   }
 }
 
 /** The keys of one lock, in the order in which the scripts take them. */
 export type LockKeys = [lock: string, queue: string, waiters: string, holders: string, grants: string, fence: string];
 
-/** The number of hash slots of a Redis Cluster. */
 const SLOTS = 16_384;
 
 /**
  * Returns the keys of a lock. The lock's own key stays plain, so that programs in other languages exclude us and are
  * excluded. The other keys have a hash tag that puts them into the Cluster slot of the lock's key.
  */
-export function lockKeys(key: string, keyPrefix = "", tags: SlotTags = new SlotTags(keyPrefix)): LockKeys {
-  const tagged = tag(key, keyPrefix, tags);
-  return [
-    key,
-    `${tagged}:queue`,
-    `${tagged}:waiters`,
-    `${tagged}:holders`,
-    `${tagged}:grants`,
-    `${tagged}:fence`,
-  ];
+export function lockKeys(key: string, tags: SlotTags = new SlotTags("")): LockKeys {
+  const start = tag(key, tags);
+  return [key, `${start}:queue`, `${start}:waiters`, `${start}:holders`, `${start}:grants`, `${start}:fence`];
 }
 
 /** Returns the key of the remembered replies of repeatable requests, given the keys of a lock. */
@@ -80,17 +64,19 @@ export function callsKey(keys: LockKeys): string {
 }
 
 /** Returns the lock of a key on a server: the lock's own key, without the client's prefix. */
-export function lockOf(found: string, keyPrefix = "", tags: SlotTags = new SlotTags(keyPrefix)): string {
-  const key = found.slice(keyPrefix.length);
+export function lockOf(found: string, tags: SlotTags = new SlotTags("")): string {
+  const { length } = tags.keyPrefix;
+  const key = found.slice(length);
   const [, tagged = "", plain = ""] = /^\{([^}]*)\}(.*):[a-z]+$/s.exec(key) ?? [];
-  const lock = plain === "" ? tagged.slice(keyPrefix.length) : plain;
+  const lock = plain === "" ? tagged.slice(length) : plain;
   if (lock === "") return key;
-  const keys = lockKeys(lock, keyPrefix, tags);
+  const keys = lockKeys(lock, tags);
   return keys.includes(key) || callsKey(keys) === key ? lock : key;
 }
 
 /** Returns the start of keys in the slot of `key`. No lock's own key begins so, unless the prefix does. */
-function tag(key: string, keyPrefix: string, tags: SlotTags): string {
+function tag(key: string, tags: SlotTags): string {
+  const { keyPrefix } = tags;
   const full = keyPrefix + key;
   // The usual case: no brace anywhere, so the whole key can be the tag.
   if (!full.includes("{") && !full.includes("}")) return `{${full}}`;
@@ -104,28 +90,26 @@ function tag(key: string, keyPrefix: string, tags: SlotTags): string {
   throw new RangeError(`keyPrefix must not contain "{}": got ${JSON.stringify(keyPrefix)}`);
 }
 
-/** The numbers that, as hash tags after a prefix, lie in given slots. Each is searched for once. */
+/** The numbers that, as hash tags after the prefix of a client, lie in given slots. Each is searched for once. */
 export class SlotTags {
-  readonly #keyPrefix: string;
+  readonly keyPrefix: string;
   readonly #numbers = new Map<number, number>();
   #next = 0;
 
   constructor(keyPrefix: string) {
-    this.#keyPrefix = keyPrefix;
+    this.keyPrefix = keyPrefix;
   }
 
   numberIn(wanted: number): number {
     for (; !this.#numbers.has(wanted); this.#next++) {
-      const each = slot(`${this.#keyPrefix}{${this.#next}}`);
+      const each = slot(`${this.keyPrefix}{${this.#next}}`);
       if (!this.#numbers.has(each)) this.#numbers.set(each, this.#next);
     }
     return this.#numbers.get(wanted)!;
   }
 }
 
-/**
- * Returns the Cluster slot of a key: CRC-16/XMODEM of its hashed part, as the Redis Cluster specification defines it.
- */
+/** Returns the Cluster slot of a key: CRC-16/XMODEM of its hashed part, as the Redis Cluster specification says. */
 export function slot(key: string): number {
   let crc = 0;
   for (const byte of new TextEncoder().encode(hashed(key))) {

@@ -4,37 +4,36 @@ import { checkQuery, nameFilter } from "../../../internal/listing/query_options.
 import { reason } from "../../../internal/reason.ts";
 import type { QueryOptions, Snapshot } from "../../../contract/store.ts";
 import type { RedisPort, SearchedMaster } from "../clients/port.ts";
-import { decodeList } from "../commands/command.ts";
+import { decodeList } from "../commands/values.ts";
 import type { KeySpace } from "../keys/keys.ts";
 import { explain, rightsOf } from "../refusals/server_error.ts";
 
-export interface SearchPosition {
+interface SearchPosition {
   /** The address of the master in a Cluster; empty without one. */
   readonly address: string;
-  /** The pattern that is searched for. */
   readonly pattern: number;
-  /** The cursor of SCAN. */
   readonly scan: string;
 }
 
 /** The largest cursor of SCAN, which has 64 bits. */
 const MAX_SCAN = 2n ** 64n - 1n;
 
-export function encodeCursor({ pattern, scan, address }: SearchPosition): string {
+function encodeCursor({ pattern, scan, address }: SearchPosition): string {
   return `${pattern}:${scan}:${address}`;
 }
 
-/**
- * Decodes a caller's cursor.
- *
- * @throws {RangeError} unless it is a cursor of {@linkcode encodeCursor}
- */
-export function decodeCursor(cursor: string): SearchPosition {
+/** Decodes a caller's cursor. Throws a `RangeError` unless {@linkcode encodeCursor} has made it. */
+function decodeCursor(cursor: string): SearchPosition {
   const [, pattern, scan = "", address = ""] = /^([01]):(\d{1,20}):(.*)$/s.exec(cursor) ?? [];
   if (pattern === undefined || BigInt(scan) > MAX_SCAN) {
     throw new RangeError(`cursor must be one that query() has returned: got ${show(cursor)}`);
   }
   return { pattern: Number(pattern), scan, address };
+}
+
+/** Returns the position before the first key of a master, if there is one. */
+function startOf(master: SearchedMaster | undefined): SearchPosition | undefined {
+  return master && { address: master.address, pattern: 0, scan: "0" };
 }
 
 /** How many keys the server checks in one step, which takes a small part of a millisecond. */
@@ -46,48 +45,43 @@ const CALLS = 100;
 /** The largest number of `*` in a pattern for the server: with more it may take long to compare a name. */
 const STARS = 2;
 
-/** The names found, and where the search continues; without `next` it is over. */
-export interface Found {
-  readonly names: ReadonlySet<string>;
-  readonly next: SearchPosition | undefined;
-}
-
-/** Searches the servers of a client for locks, with SCAN, which iterates over the keys in small steps. */
-export class Search {
+/** A search for locks on the servers of a client, with SCAN, which iterates over the keys in small steps. */
+class Search {
+  readonly #port: RedisPort;
   readonly #keys: KeySpace;
   readonly #isWanted: (name: string) => boolean;
   /** The patterns of the keys: first of the queues, since a lock may have waiters only. */
   readonly #patterns: readonly string[];
   /** The masters, in a fixed order. */
   readonly #masters: readonly SearchedMaster[];
-  readonly #fail: (error: unknown) => never;
 
   constructor(port: RedisPort, keys: KeySpace, options: QueryOptions) {
+    this.#port = port;
     this.#keys = keys;
     this.#isWanted = nameFilter(options);
     this.#patterns = patternsFor(keys, options.match ?? "*");
     this.#masters = port.masters().toSorted((a, b) => a.address < b.address ? -1 : 1);
-    this.#fail = (error) => {
-      throw failure(error, port);
-    };
   }
 
   /** Finds all names: on all masters at the same time. */
   async all(): Promise<ReadonlySet<string>> {
-    const found = await Promise.all(this.#masters.map(async ({ address }) => {
+    const found = await Promise.all(this.#masters.map(async (master) => {
       const names = new Set<string>();
-      let place: SearchPosition | undefined = { address, pattern: 0, scan: "0" };
-      while (place?.address === address) place = await this.#step(place, COUNT, names);
-      return names;
+      let place = startOf(master);
+      while (place?.address === master.address) place = await this.#step(place, COUNT, names);
+      return [...names];
     }));
-    return new Set(found.flatMap((names) => [...names]));
+    return new Set(found.flat());
   }
 
-  /** Finds about as many names as the limit says, from a position on: one master after the other. */
-  async page(limit: number, from: SearchPosition | undefined): Promise<Found> {
+  /**
+   * Finds about as many names as the limit says, from a position on: one master after the other. Resolves to the names,
+   * and to the position where the search continues, unless it is over.
+   */
+  async page(limit: number, from = startOf(this.#masters[0])): Promise<[Set<string>, SearchPosition | undefined]> {
     const names = new Set<string>();
     const calls = limit === Infinity ? Infinity : CALLS;
-    let place = from ?? this.#start();
+    let place = from;
     // How many keys were looked at for this pattern on this master, and how many names were found there.
     let [examined, found] = [0, 0];
     for (let i = 0; place !== undefined && names.size < limit && i < calls; i++) {
@@ -98,12 +92,7 @@ export class Search {
       [examined, found] = isSame ? [examined + count, found + names.size - size] : [0, 0];
       place = next;
     }
-    return { names, next: place };
-  }
-
-  #start(): SearchPosition | undefined {
-    const [first] = this.#masters;
-    return first && { address: first.address, pattern: 0, scan: "0" };
+    return [names, place];
   }
 
   /** Scans some keys of a server, and adds the names found. Returns where the search continues. */
@@ -116,22 +105,19 @@ export class Search {
       );
     }
     const pattern = this.#patterns[place.pattern]!;
-    const reply = await this.#masters[at]!.scan(place.scan, pattern, count).catch(this.#fail);
-    const [scan, keys] = decodeList(reply);
+    const reply = this.#masters[at]!.scan(place.scan, pattern, count);
+    const [scan, keys] = decodeList(await reply.catch((error) => Promise.reject(failure(error, this.#port))));
     for (const key of decodeList(keys)) {
       const name = this.#keys.nameOf(String(key));
       if (name !== undefined && this.#isWanted(name)) names.add(name);
     }
     if (String(scan) !== "0") return { ...place, scan: String(scan) };
     if (place.pattern + 1 < this.#patterns.length) return { ...place, pattern: place.pattern + 1, scan: "0" };
-    const next = this.#masters[at + 1];
-    return next && { address: next.address, pattern: 0, scan: "0" };
+    return startOf(this.#masters[at + 1]);
   }
 }
 
-/**
- * Returns how many keys probably hold this many names; at first each key may be a lock, so that no page is too long.
- */
+/** Returns how many keys probably hold so many names; at first each key may be a lock, so that no page is too long. */
 function expectedKeys(names: number, examined: number, found: number): number {
   const missing = Math.min(names, COUNT);
   return Math.min(COUNT, Math.ceil(missing * (examined + missing) / (found + missing)));
@@ -181,7 +167,7 @@ export async function query(
   if (only !== undefined) return await entriesOf(only === "" ? [] : [only], listEntries);
   const search = new Search(port, keys, { match });
   if (limit === undefined && from === undefined) return await entriesOf(await search.all(), listEntries);
-  const { names, next } = await search.page(limit ?? Infinity, from);
+  const [names, next] = await search.page(limit ?? Infinity, from);
   const page = await entriesOf(names, listEntries);
   return next === undefined ? page : { ...page, cursor: encodeCursor(next) };
 }
