@@ -2,32 +2,31 @@
 --
 -- 1. Reserved for this handle, or free and nobody waits: grant. See lib/take.lua.
 -- 2. Else what lib/grant_or_enqueue.lua says, with the owners and kinds that share a lock.
--- 3. Granted: the fence is the server's clock in µs, or what lib/issue_fence.lua says if that is no higher than the last.
--- 4. It has a block of fences if it asks for several. If it waits with a group instead, the waiters of its group that come
---    next, its run, have the fences that follow. They leave the queue last of all, when nothing can fail. After an error
---    nothing is held.
+-- 3. Granted: the fence is the server's clock in µs, or that of lib/issue_fence.lua if the last one is as high.
+-- 4. It has a block of fences if it asks for several. If it waits with a group instead, the waiters of its group that
+--    come next, its run, have the fences that follow. They leave the queue last of all, when nothing can fail.
+--
+-- After an error nothing is held.
 --
 -- keys  lock queue waiters holders grants fence
 -- args  handle lease_ms meta? wakeup_address? group? ticket? kind? fences? other...
 --
---   meta            what describes the handle, JSON; empty: nothing
+--   meta            what describes the handle, JSON
 --   wakeup_address  how the waiter is reached: $PROVABLE or $UNPROVABLE, and its channel; empty: it does not wait
---   group           that of the waiter, which only an exclusive claim of a fresh owner may have; empty: it has none
+--   group           only of an exclusive claim of a fresh owner
 --   ticket          its place in the queue, empty when it has none yet
 --   kind            ":exclusive", ":steal", ":shared" or ":permits=N"; empty: exclusive, by a fresh owner
 --   fences          how many fences it wants, more than 1, only without a kind; there is no run then
 --   other           with ":steal": the SHA-1 of each handle from which the lock may be taken, see lib/revoke.lua;
 --                   else the other waiters of its process, which are as alive as this one
 --
--- reply  fence, a string                 granted, with all the fences that it wants; if it has a group or wants several,
---                                        nobody waits
+-- reply  fence, a string                      granted all that it wants; with a group or a block: and nobody waits
 --        { ":granted", fence, fences, 1 or 0, handle... }
---                                        granted, with so many fences; 1: others wait; its run, with the fences from + 1 on
---        { ms to the next attempt, ticket }
---                                        busy
---        { kind that is held, 1 or 0 }   a conflict; 1: the owner itself holds it
---        { ":steal", digest... }         not stolen: others hold the lock, with these digests
---        { ":fence", last }              there is no higher fence than the last one
+--                                             granted so many fences; 1: others wait; its run, from fence + 1 on
+--        { ms to the next attempt, ticket }   busy
+--        { kind that is held, 1 or 0 }        a conflict; 1: the owner itself holds it
+--        { ":steal", digest... }              not stolen: others hold the lock, with these digests
+--        { ":fence", last }                   there is no higher fence than the last one
 local handle, lease_ms, meta = ARGV.handle, ARGV.lease_ms, ARGV.meta or ''
 local ticket, kind = ARGV.ticket or '', ARGV.kind or ''
 -- include take

@@ -1,5 +1,4 @@
--- confirm: raises the counter of fences to a fence, or to the end of a block of fences that begins with it, for a handle
--- that holds the lock on this node of a quorum.
+-- confirm: raises the counter of fences to the end of a block, for a holder of the lock on this node of a quorum.
 --
 -- 1. The handle does not hold the lock: refuse. Without this two owners could get one fence.
 -- 2. The counter is not lower than the fence: refuse. A repeat is refused too, which costs one round of votes.
@@ -8,8 +7,8 @@
 -- keys  lock queue waiters holders grants fence
 -- args  handle fence meta? block_end?
 --
---   meta       as in attempt.lua
---   block_end  the last fence of the block, left out when that is the fence
+--   meta              as in attempt.lua
+--   fence, block_end  the first and the last of the block; the last is left out when it is the first
 --
 -- reply  1                       confirmed
 --        0                       refused

@@ -8,8 +8,8 @@
 --          { the same of each member of the holder's run that is not in the queue, in order } }
 --        {}                 when the lock's key is of another type
 --
--- A kind is ":shared" or ":permits=N"; anything else: exclusive. A lease without an end has negative ms. For the record see
--- lib/fence_value.lua; the ticket is the server's clock in µs when the waiter came.
+-- A kind is ":shared" or ":permits=N", else exclusive. A lease without an end has negative ms. For the record see
+-- lib/fence_value.lua. The ticket is the server's clock in µs when the waiter came.
 if type(redis.pcall('GET', KEYS.lock)) == 'table' then return {} end
 local time = redis.call('TIME')
 -- include holders waiters fence_value record_of members

@@ -7,7 +7,7 @@
 -- args  reservation_ms meta? digest...
 --
 --   reservation_ms  how long to keep the lock for the waiter whose turn it is
---   meta            what describes the caller, JSON; empty: nothing
+--   meta            what describes the caller, JSON
 --   digest          the SHA-1 of each handle that is meant
 --
 -- reply  { how many holders were revoked, digest, handle, ... of each other one }

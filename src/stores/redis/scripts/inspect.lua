@@ -1,15 +1,13 @@
 -- inspect: tells how a lock is kept on this node of a quorum. Only reads.
 --
--- 1. The handle holds the lock: 2.
--- 2. It is free, or it is shared and the handle would share it: 1.
--- 3. Else: 0.
---
 -- keys  lock queue waiters holders grants fence
 -- args  handle kind
 --
 --   kind  as in attempt.lua
 --
--- reply  { 2, 1 or 0; the counter of fences, a string }
+-- reply  { 2, counter }   the handle holds the lock; the counter of fences is a string
+--        { 1, counter }   the lock is free, or it is shared and the handle would share it
+--        { 0, counter }   else
 local time = redis.call('TIME')
 -- include fence_value
 local counter = string.format('%.0f', counter_in(redis.call('GET', KEYS.fence)))

@@ -1,6 +1,6 @@
 -- release: ends what a handle has of a lock: the lock itself, its reservation, or its place in the queue.
 --
--- 1. The sole holder, and nobody waits: delete the lock, and the members of its run. (no functions: see attempt.lua)
+-- 1. The sole holder, and nobody waits: delete the lock, and the members of its run. (no functions: see lib/take.lua)
 -- 2. A holder: its lock ends, and the whole lock with the last holder.
 -- 3. Else: remove the waiter.
 -- 4. Serve the queue: those behind may not have to wait any more, or not for as long.

@@ -1,19 +1,17 @@
 -- renew: begins the lease of a holder anew, also with a shorter one.
 --
--- 1. A fresh owner that is the sole holder: its lease is in the lock's own key. (no functions: see attempt.lua)
+-- 1. A fresh owner that is the sole holder: its lease is in the lock's own key. (no functions: see lib/take.lua) It
+--    needs that key alone, which is renewed while a Cluster moves its slot.
 -- 2. Without the other keys: lost.
 -- 3. A holder in the list: its lease is there.
 -- 4. A renewal with a lower number than the last one changes nothing: it comes late.
 --
--- A fresh owner needs the lock's own key alone: that is renewed while a Cluster moves its slot.
---
--- A server without memory refuses a script whose first write would take some. The first write here only moves the end
--- of a key.
+-- A server without memory refuses a script whose first write would take some: here it only moves the end of a key.
 --
 -- keys  lock queue? waiters? holders? grants?
 -- args  handle lease_ms renewal?
 --
---   renewal  the number of the renewal; left out when it has none
+--   renewal  the number of the renewal
 --
 -- reply  2  renewed, with a number, and the lease ends so much earlier that the queue should look again: see notify.lua
 --        1  renewed, or a later renewal counts

@@ -10,11 +10,10 @@
 -- keys  lock queue waiters holders grants fence
 -- args  handle lease_ms meta kind fence counter renewal?
 --
---   meta     as in attempt.lua
---   kind     as in attempt.lua
---   fence    that of the lock; of a block its end
---   counter  what the counter of fences must be
---   renewal  the number of the handle's last renewal
+--   meta, kind  as in attempt.lua
+--   fence       that of the lock; of a block its end
+--   counter     what the counter of fences must be
+--   renewal     the number of the handle's last renewal
 --
 -- reply  1 held, with such a counter; 0 refused
 local time = redis.call('TIME')

@@ -1,12 +1,12 @@
--- vote: grants the lock on one node of a quorum, and raises the counter of fences to a guess, or to the end of a block of
--- fences that begins with the guess.
+-- vote: grants the lock on one node of a quorum, and raises the counter of fences to the end of a block that begins
+-- with a guess.
 --
 -- 1. Reserved for this handle, or free and nobody waits: grant. See lib/take.lua.
 -- 2. Else what lib/grant_or_enqueue.lua says.
 -- 3. Granted: the counter is set to the end of the block. Nearly every guess is higher than the counter: so it is set
 --    first, and put back when it was not lower than the guess. That it was lower than the end is not enough: the part
 --    of the block up to the counter may be another's. An end too far ahead of the server's clock sets nothing.
--- 4. What a listing shows of the holder is noted, see lib/fence_value.lua: the guess as its fence, if the counter was raised.
+-- 4. A listing shows the holder with the guess as its fence if the counter was raised, see lib/fence_value.lua.
 -- 5. Not granted: the quorum is told for how long the lock has been held, if nobody is ahead of the handle. It may then
 --    do without the vote of this node.
 --
@@ -15,15 +15,13 @@
 -- keys  lock queue waiters holders grants fence
 -- args  handle lease_ms meta wakeup_address ticket kind guess max_clock_skew_ms block_end?
 --
---   meta, wakeup_address, ticket, kind
---                                 as in attempt.lua, without ":steal"; empty for what is not given
---   max_clock_skew_ms             how far the end of the block may be ahead of the server's clock
---   block_end                     the last fence of the block, left out when that is the guess
+--   meta, wakeup_address, ticket, kind   as in attempt.lua, without ":steal"; empty for what is not given
+--   max_clock_skew_ms                    how far the end of the block may be ahead of the server's clock
+--   block_end                            the last fence of the block, left out when that is the guess
 --
--- reply  block_end or guess   granted, and the counter, a string, is that now
---        { counter }          granted, and the counter, a string, was not lower than the guess or must not become block_end
---        else                 as in attempt.lua, busy and conflict with a third number if nobody is ahead: see
---                             lib/held_for.lua
+-- reply  block_end, a string   granted, and the counter is that now
+--        { counter }           granted, but the counter was not lower than the guess, or the end is too far ahead
+--        else                  as in attempt.lua, with a third number if nobody is ahead: see lib/held_for.lua
 local handle, lease_ms, meta = ARGV.handle, ARGV.lease_ms, ARGV.meta
 local ticket, kind = ARGV.ticket, ARGV.kind
 -- include take

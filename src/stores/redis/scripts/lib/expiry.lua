@@ -1,7 +1,6 @@
 -- expiry: when the keys of a lock with a list of holders end. Needs holders.
 
--- Writes: has the lock, its list and the records in it end with the lease that ends last, or deletes them when all have
--- ended.
+-- Writes: the lock, its list and the records in it end with the lease that ends last; deletes them when all have ended.
 local function set_expiry()
   local last = redis.call('ZRANGE', KEYS.holders, -1, -1, 'WITHSCORES')[2]
   if last and last - now > 0 then

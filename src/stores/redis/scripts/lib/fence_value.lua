@@ -1,11 +1,10 @@
 -- fence_value: the value of the fence's key, and the records of grants. Only reads. Needs `time`, the server's.
 --
--- The value is the counter of fences, and behind it what is known of the last grant to a sole holder, because every grant
--- writes this key anyway: `counter NUL handle NUL record`.
+-- The value is `counter NUL handle NUL record`: the counter of fences, and what is known of the last grant to a sole
+-- holder, because every grant writes this key anyway.
 --
--- A record is what is known of a grant beside who holds the lock, for those who list locks: `fence:since meta`, without the
--- space. That is the fence; the server's clock in µs when the lock was granted; and the meta of the handle, JSON or nothing.
--- The numbers are left out where they are not known.
+-- A record is for those who list locks: `fence:since`, and then the meta of the handle, JSON or nothing. `since` is the
+-- server's clock in µs when the lock was granted. The numbers are left out where they are not known.
 --
 -- 1. The record of a handle in the list of holders is in the hash KEYS.grants, that of a sole holder in this value.
 --    lib/set_fence.lua leaves out `fence:since` when both are the counter, as they mostly are.

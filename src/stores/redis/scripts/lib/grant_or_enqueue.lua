@@ -66,8 +66,8 @@ local function notify_owner(owner)
 end
 
 -- Writes: grants the lock for so many ms, or puts the handle into the queue. Returns nil when granted, else the reply.
--- `waiter` is how the handle waits: its address, group and ticket; nil when it does not. `waiting` handles wait already. It may
--- steal the lock from the handles with these digests.
+-- `waiter` is how the handle waits, nil when it does not. `waiting` handles wait already. It may steal the lock from
+-- the handles with these digests.
 --
 -- 1. Several may hold the lock and no fence is left: refuse. After an error nothing may be held: what can fail is done
 --    before the first write.

@@ -1,7 +1,6 @@
 -- grants: adds holders, and removes them. Needs holders, expiry. All functions write, but for `fits`.
 
--- Moves a sole holder from the lock's key into the list. To be called before any other function of this file, unless
--- that holder has gone.
+-- Moves a sole holder into the list. To be called before the functions below, unless that holder has gone.
 local function move_sole_holder_to_list()
   if not sole then return end
   -- Fails before the first write when the key is of another type.
@@ -31,8 +30,7 @@ local function set_common_kind()
   holder = kind
 end
 
--- Removes handles from the list, with their records, and an owner's fence with its last handle. Returns how many handles
--- there were.
+-- Removes handles from the list, with their records, and an owner's fence with its last handle. Returns their number.
 local function remove_holders(handles)
   local removed, owners = 0, {}
   for _, handle in ipairs(handles) do

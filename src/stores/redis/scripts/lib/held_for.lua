@@ -1,8 +1,8 @@
 -- held_for: for how long a lock has been held, as far as that concerns the waiter whose turn is next. Needs holders,
 -- waiters, queue, record_of.
 
--- Writes: removes dead waiters from the head of the queue. Returns nil when a living one is ahead of the handle, else for
--- how many ms the present holders have had the lock, of several those who were granted it last:
+-- Writes: removes dead waiters from the head of the queue. Returns nil when a living one is ahead of the handle, else
+-- for how many ms the present holders have had the lock, of several those who were granted it last:
 --
 -- 1. as their records say;
 -- 2. without a record 0, if it may be reserved for a waiter that has yet to claim it;

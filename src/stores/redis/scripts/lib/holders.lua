@@ -16,13 +16,9 @@
 --              shared, or minus the number of permits
 --   ::handle -> minus the number of its last renewal
 --
--- So the first member is that of an owner with a name, if there is any. The last one is the handle whose lease ends
--- last: both keys end with it.
---
--- Whoever deletes the lock's key from outside leaves the list behind. The list counts only beside the lock's key, and
--- the next grant deletes it first.
---
--- What else is known of the holders, for those who list them, says lib/fence_value.lua.
+-- Its last member is the handle whose lease ends last: both keys end with it. Whoever deletes the lock's key from
+-- outside leaves the list behind: it counts only beside the lock's key, and the next grant deletes it first. What else
+-- is known of the holders, for those who list them, says lib/fence_value.lua.
 --
 -- holder   the value of the lock's key as above, false when it is free. For ":exclusive#number handle": the handle
 -- sole     the handle of the sole holder, when it stands behind a kind that several may hold

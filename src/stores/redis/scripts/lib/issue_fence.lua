@@ -2,9 +2,9 @@
 -- Writes. Needs KEYS.lock and KEYS.holders, fence_value and note_grant.
 --
 -- 1. The owner's fence, if it has one already.
--- 2. Else max(last + 1, server's clock in µs), a hybrid logical clock (Kulkarni et al. 2014): it still rises after its key
---    was lost.
--- 3. The counter is left at the end of the block, at most $BLOCK_LEAD_US µs ahead of the clock, unless the first fence is.
+-- 2. Else max(last + 1, the server's clock in µs), a hybrid logical clock (Kulkarni et al. 2014): it rises also after
+--    its key was lost.
+-- 3. The counter is left at the block's end, at most $BLOCK_LEAD_US µs ahead of the clock, unless the first fence is.
 --
 -- owner   that of the handle, which may hold the lock through several; nil for a fresh one
 -- since   the server's clock in µs, as text
@@ -12,7 +12,7 @@
 -- number  the counter in it
 -- extra   how many fences it gets beside the first
 --
--- Returns the fence, and how many it gets beside it; in their place, third, what the script replies.
+-- Returns the fence, and how many it gets beside it; in their place, as the third value, the reply of the script.
 local function issue_fence(handle, owner, since, meta, in_list, last, number, extra)
   local known = owner and -redis.call('ZSCORE', KEYS.holders, owner) or 0
   if known > 0 then

@@ -1,17 +1,17 @@
--- members: the run of the holder, that is the handles that left the queue when it was granted the lock. Only those who list
--- locks need it.
+-- members: the run of the holder, that is the handles that left the queue when it was granted the lock, for those who
+-- list locks.
 --
--- A run is that of a sole exclusive holder, for which KEYS.grants is not needed. There it is a string of three parts with
--- the character 2 between them: the handle of the holder; handle, NUL and ticket of each member; the meta of each member.
--- NUL stands between the members. None of this has these characters.
+-- Only a sole exclusive holder has a run, and needs KEYS.grants for nothing else. There it is a string of three parts
+-- with the character 2 between them: the handle of the holder; handle, NUL and ticket of each member; the meta of each
+-- member. NUL stands between the members. None of this has these characters.
 --
 -- 1. It counts only while that handle is the sole holder.
 -- 2. Nobody strikes a member that was served, has given up or waits in the queue again.
--- 3. It is deleted when the lock is revoked, and when a sole holder releases it and nobody waits. It is replaced by what
---    KEYS.grants has next. Else it expires with the lease of the holder: prolong.lua follows each renewal.
+-- 3. It ends when the lock is revoked, when a sole holder releases it and nobody waits, with what KEYS.grants has next,
+--    or with the lease of the holder: prolong.lua follows each renewal.
 
--- Writes: notes the first `count` waiters of the queue as the members of the run of a handle, with the metas of the
--- waiters, for so many ms. Raises no error: the lock is held by now.
+-- Writes: notes the first `count` waiters of the queue, with their metas, as the members of the run of a handle, for so
+-- many ms. Raises no error: the lock is held by now.
 local function write_members(handle, metas, count, ms)
   local queue = redis.pcall('ZRANGE', KEYS.queue, 0, count - 1, 'WITHSCORES')
   local record = handle .. '\2' .. table.concat(queue, '\0') .. '\2' .. table.concat(metas, '\0', 1, count)

@@ -6,8 +6,8 @@ local function remove_waiter(handle)
 end
 
 -- Notifies the first of these waiters, which does not fit beside the holders: it looks again in case a reservation is
--- never claimed, and learns when the lease ends. Notifies also the first one behind it of another client than that of
--- the waiter served last: a client that vanishes takes all its waiters along.
+-- never claimed, and learns when the lease ends. Also the first one behind it of another client than that of the waiter
+-- served last: a client that vanishes takes all its waiters along.
 local function notify_next(handles, entries, first, served, me)
   for i = first, #handles do
     local _, _, channel = parse_waiter(entries[i])
@@ -23,14 +23,12 @@ end
 -- message. Returns whether it did.
 --
 -- 1. The head of the queue fits beside the holders: remove it from the queue, reserve the lock for it, notify it.
---    Shared waiters in a row are served together.
+--    Shared waiters in a row are served together. A process that slept through the message must not believe in a lease:
+--    so the lock is only reserved.
 -- 2. It is dead: remove it. It comes back with its old ticket should it live after all. A waiter is dead when it has
 --    not asked for $WAITER_TIMEOUT_MS, or when nobody receives its messages and that is a proof. A message that the
 --    server refuses to send proves nothing.
 -- 3. It does not fit: stop, and notify who comes next if others were served.
---
--- A reservation instead of a lease, because a process that slept through the message would believe in a lease that is
--- over.
 local function serve_queue(ms, me)
   local granted, served = false, false
   while true do

@@ -1,6 +1,6 @@
 -- revoke: takes the lock from those who hold it. Needs grants, notify.
 --
--- A client may send such a command twice, and late, when others hold the lock who were never meant. So it says whom it
+-- A client may send such a command twice, and late, when others hold the lock who were never meant. So it names whom it
 -- means, by the digests of their handles, which it was told before.
 
 -- Returns the present holders that are meant by these digests, and the digests and the handles of the others.
@@ -19,8 +19,7 @@ local function split_holders(digests)
   return meant, others, names
 end
 
--- Writes: takes the lock from these handles, and notifies all clients: of each handle, as `meta LF handle` if the one that
--- revokes the lock has a meta.
+-- Writes: takes the lock from these handles, and notifies all clients of each, as `meta LF handle` if there is a meta.
 local function revoke(handles, others, meta)
   for _, handle in ipairs(handles) do
     notify('$REVOCATIONS', meta == '' and handle or meta .. '\n' .. handle)

@@ -1,8 +1,7 @@
 -- run: the waiters that may be granted the lock together. Only reads. Needs `time`, the server's, and waiters.
 
--- Returns the handles at the head of the queue that are of a group, at most $MAX_RUN, whether another one comes next, and
--- the metas of those handles.
--- They are exclusive, and the first one that is not, is of no or another group or is dead ends the run: nobody is
+-- Returns the handles at the head of the queue that are of a group, at most $MAX_RUN, whether another one comes next,
+-- and the metas of those handles. The first one that is not exclusive, not of the group or dead ends the run: nobody is
 -- overtaken. Raises no error, because the lock is held by now: without an answer there is no run.
 local function next_of_group(group)
   local run, metas, first = {}, {}, 0

@@ -1,5 +1,5 @@
--- set_fence: sets the fence of a sole holder before the last one is known, which mostly is lower. Writes. Needs what take has,
--- `meta`, and
+-- set_fence: sets the fence of a sole holder before the last one is known, which mostly is lower. Writes. Needs what
+-- take has, `meta`, and
 --
 -- unseen   whether to set it; else the last one is only read
 -- fence    what the handle gets
@@ -7,8 +7,8 @@
 -- since    the server's clock in µs, as text: as a number its 16 digits would not survive Lua's tostring
 -- ttl_ms   how long to keep it
 --
--- Without functions, this is the only other place that knows the formats of lib/fence_value.lua. It leaves the lock free
--- when it fails: the fence is the only thing that can fail once the lock is set.
+-- Without functions, this is the only other place that knows the formats of lib/fence_value.lua. It leaves the lock
+-- free when it fails: the fence is the only thing that can fail once the lock is set.
 --
 -- last    what the value was
 -- number  the counter that was in it, 0 when there was none

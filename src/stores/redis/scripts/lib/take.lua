@@ -1,8 +1,8 @@
--- take: grants a lock that is reserved for the handle, or that is free while nobody waits. Writes. Needs `handle`, `lease_ms`,
--- `ticket` and `kind`, the arguments of attempt.lua.
+-- take: grants a lock that is reserved for the handle, or that is free while nobody waits. Writes. Needs `handle`,
+-- `lease_ms`, `ticket` and `kind`, the arguments of attempt.lua.
 --
--- Most owners are fresh and most locks are free. So this comes first, and without any function: in Lua a function that is
--- defined costs time even if it is not called. The same holds for set_fence.
+-- Most owners are fresh and most locks are free. So this comes first, and without any function: in Lua a function that
+-- is defined costs time even if it is not called. The same holds for set_fence.
 --
 -- time      the server's clock, its seconds and microseconds
 -- waiting   how many handles wait, 0 for one that has its reservation
