@@ -8,6 +8,9 @@
 /** The longest time between two attempts of a waiter: what a lost wake-up can cost. */
 export const POLL_MS = 5_000;
 
+/** How long a server may take to answer on a second connection, in milliseconds, before another connection is made. */
+export const ANSWER_MS = POLL_MS;
+
 /** The longest time between two attempts of the head of the queue while a program that notifies nobody holds it. */
 export const FOREIGN_POLL_MS = 200;
 
@@ -47,15 +50,11 @@ export const PERSISTED_LEASE_MS = 604_800_000;
 /** The highest fence, 2^53 - 1: Lua counts no further. */
 export const MAX_FENCE = Number.MAX_SAFE_INTEGER;
 
-/** The first character of a wake-up to the waiter whose turn it is. */
+/** The first character of a wake-up: it is the turn of the waiter, or the waiter is the next in the queue. */
 export const TURN = "!";
-
-/** The first character of a wake-up to the waiter that is next in the queue. */
 export const NEXT = "?";
 
-/**
- * The first character of the address of a waiter whose client is certainly gone if no client receives a message there.
- */
+/** The first character of an address where an unreceived message proves that the client of the waiter is gone. */
 export const PROVABLE = "!";
 
 /** The first character of an address where an unreceived message proves nothing: the server may not see its client. */

@@ -3,7 +3,6 @@ import { describeMistake } from "../../internal/mistaken_target.ts";
 import { looksLikeClient } from "../../internal/target_shape.ts";
 import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
 import type { RedisClient } from "./clients/client.ts";
-import { waitingMethod } from "./clients/port_of.ts";
 
 /** The default prefix of the name in the key of a lock. */
 export const DEFAULT_PREFIX = "lock:";
@@ -20,14 +19,13 @@ export interface RedisOptions {
    * How many replicas must have a grant or a renewal before it counts (`WAIT`). A grant that they do not confirm in
    * time is released, and counts as a fault of the store. An unconfirmed renewal does not extend the holder's deadline.
    *
-   * The option closes one hole: a grant that is lost in a failover. The master may crash before it has sent the grant
-   * to any replica, or it may be cut off from its replicas while one of them is promoted. The option is no consensus. A
-   * failover can still promote a replica without the lock, unless `min` is the number of all replicas, and a replica
-   * can lose its data when it restarts. Then there are two holders, and only the fence tells them apart.
+   * The option covers a master that dies or is cut off before any replica has the grant. It is no consensus: a failover
+   * can still promote a replica without the lock, unless `min` is the number of all replicas, and a replica can lose
+   * its data when it restarts. Then there are two holders, and only the fence tells them apart.
    *
-   * It costs one more round trip for each grant, and the time that the replicas need. Other commands of the same client
-   * wait meanwhile, up to `timeout`: give the store its own client. With fewer than `min` replicas nothing is granted,
-   * so run at least one more than `min`.
+   * Each grant costs one more round trip, and the time that the replicas need. Other commands of the client wait
+   * meanwhile, up to `timeout`: give the store its own client. With fewer than `min` replicas nothing is granted, so
+   * run at least one more.
    */
   replicas?: ReplicasOptions | undefined;
   /** Called with the events of the locks of this store. */
@@ -53,13 +51,8 @@ export interface RedisSettings {
   readonly observer: Observer | undefined;
 }
 
-/** The option `replicas`, checked and complete. */
 export type ReplicasSettings = Readonly<Required<ReplicasOptions>> & { readonly timeout: number };
 
-/** The longest time that replicas may take, unless the option says otherwise, in milliseconds. */
-const REPLICAS_TIMEOUT_MS = 500;
-
-/** Checks a client and the options, and completes the options. */
 export function checkRedisOptions(client: RedisClient, options: RedisOptions): RedisSettings {
   if (!looksLikeClient(client)) {
     throw new TypeError(
@@ -89,11 +82,11 @@ function checkNoMock(client: RedisClient): void {
 }
 
 function checkReplicasOptions(client: RedisClient, options: ReplicasOptions): ReplicasSettings {
-  const { min, timeout = REPLICAS_TIMEOUT_MS } = checkKeys(options, ["min", "timeout"]);
+  const { min, timeout = 500 } = checkKeys(options, ["min", "timeout"]);
   if (typeof min !== "number") throw new TypeError(`replicas.min must be a number: got ${show(min)}`);
   if (!(Number.isInteger(min) && min >= 1)) throw new RangeError(`replicas.min must be 1, 2, 3, …: got ${min}`);
   checkMilliseconds("replicas.timeout", timeout, 1);
-  const method = waitingMethod(client);
+  const method = "evalSha" in client ? "multi" : "pipeline";
   if (typeof Reflect.get(client, method) !== "function") {
     throw new TypeError(`replicas needs a client with the method ${method}`);
   }

@@ -58,12 +58,9 @@ export interface RedisStore extends Store {
  * Makes a store on a Redis (6.2 or later) or Valkey server. `acquire(client, …)` makes such a store with default
  * options.
  *
- * The key of a lock is `prefix + name`. Its value is a plain string: the owner, followed by a slash if the caller gave
- * the owner. When several may hold the lock, or its holder has changed the length of its lease, a word that begins with
- * a colon comes first. Any program that uses `SET NX PX` on that key excludes Holdfast, and is excluded by it.
- *
- * Beside this key there are the list of the holders, when there are several, the queue, while somebody waits, and the
- * last fence with the `meta` of its holder, until 7 days after the server's clock has reached it.
+ * The key of a lock is `prefix + name`, and its value a plain string. Any program that uses `SET NX PX` on that key
+ * excludes Holdfast, and is excluded by it. Beside it there are the list of the holders, when there are several, the
+ * queue, while somebody waits, and the last fence, until 7 days after the server's clock has reached it.
  *
  * @example
  * ```ts ignore
@@ -112,7 +109,7 @@ export class ServerStore implements RedisStore, QuorumNode {
     this.#keys = new KeySpace(port, prefix);
     this.#runner = new Runner(port, this.#keys);
     this.#replicas = replicas && new Replicas(port, this.#runner, replicas);
-    this.#warnings = new Warnings(port, wakeups, this.#runner, observer);
+    this.#warnings = new Warnings(port, wakeups.subscription, this.#runner, observer);
     this.observer = observer;
   }
 
@@ -155,7 +152,7 @@ export class ServerStore implements RedisStore, QuorumNode {
     return { ...refusal, retryAfter: POLL_MS };
   }
 
-  confirm(claim: Claim, fence: bigint, end = fence): Promise<boolean> {
+  confirm(claim: Claim, fence: bigint, end?: bigint): Promise<boolean> {
     return this.#run(confirm, claim, { claim, fence, end });
   }
 
@@ -190,7 +187,7 @@ export class ServerStore implements RedisStore, QuorumNode {
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
     // The next in line looks again when the one that is served may have died: most leases of one name are alike.
-    return this.#wakeups.wait(handleOf(claim), reservationMs(claim.lease), signal);
+    return this.#wakeups.waiters.wait(handleOf(claim), reservationMs(claim.lease), signal);
   }
 
   forget(claim: Claim): void {
@@ -199,12 +196,12 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   succeed(from: Claim, to: Claim): Promise<void> {
-    this.#wakeups.succeed(handleOf(from), handleOf(to));
+    this.#wakeups.waiters.succeed(handleOf(from), handleOf(to));
     return Promise.resolve();
   }
 
   onClosed(run: () => void): () => void {
-    return this.#wakeups.onClosed(run);
+    return this.#port.connection.listen({ closed: run });
   }
 
   revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
@@ -252,7 +249,7 @@ export class ServerStore implements RedisStore, QuorumNode {
         const undo = () => this.#run(release, claim, claim);
         await replicas.confirm(() => this.#renewOnReplicas(claim, replicas), undo).catch((error) => {
           // The members of its run have left the queue: each comes back to its place when it asks again.
-          for (const handle of answer.run ?? []) this.#wakeups.wake(handle);
+          for (const handle of answer.run ?? []) this.#wakeups.waiters.wake(handle);
           throw error;
         });
       }

@@ -4,32 +4,33 @@ import { warnOnce } from "../../internal/process/warning.ts";
 import type { Claim } from "../../contract/store.ts";
 import type { RedisPort } from "./clients/port.ts";
 import type { Runner } from "./commands/runner.ts";
-import type { Wakeups } from "./wakeups/wakeups.ts";
+import type { Subscription } from "./wakeups/subscription.ts";
 
 /** The warnings of one store, about settings that end no call but cost time. Each is given once. */
 export class Warnings {
-  readonly #port: Pick<RedisPort, "optionsWarning">;
-  readonly #wakeups: Wakeups;
-  readonly #runner: Pick<Runner, "unsent">;
   readonly #observer: Observer | undefined;
-  #clientChecked = false;
-  #refusalReported = false;
-  #unsentReported = false;
+  /** Returns the message of each warning that was not given yet, once there is a reason for it. */
+  readonly #pending: Set<() => string | undefined>;
 
   /**
    * Creates the warnings for the observer or, without one, for the process (Node, Deno, Bun), once for each message.
    * `node --disable-warning=HoldfastWarning` turns process warnings off; so does any observer.
    */
   constructor(
-    port: Pick<RedisPort, "optionsWarning">,
-    wakeups: Wakeups,
+    { optionsWarning }: Pick<RedisPort, "optionsWarning">,
+    subscription: Pick<Subscription, "refusal">,
     runner: Pick<Runner, "unsent">,
     observer: Observer | undefined,
   ) {
-    this.#port = port;
-    this.#wakeups = wakeups;
-    this.#runner = runner;
     this.#observer = observer;
+    const because = (message: string, reason: string | undefined) => {
+      return reason === undefined ? undefined : `${message}: ${reason}`;
+    };
+    this.#pending = new Set([
+      () => optionsWarning,
+      () => because("Waiters ask again and again, since the server refuses to wake them", subscription.refusal),
+      () => because("Waiters and revoked holders notice late, since the server refuses to notify them", runner.unsent),
+    ]);
   }
 
   /**
@@ -38,25 +39,14 @@ export class Warnings {
    * warned.
    */
   check(claim?: Claim): void {
-    if (claim === undefined && this.#observer !== undefined) return;
-    if (!this.#clientChecked) {
-      this.#clientChecked = true;
-      const message = this.#port.optionsWarning;
-      if (message !== undefined) this.#warn(claim, message);
+    const observer = this.#observer;
+    if (claim === undefined && observer !== undefined) return;
+    for (const messageOf of this.#pending) {
+      const message = messageOf();
+      if (message === undefined) continue;
+      this.#pending.delete(messageOf);
+      if (observer === undefined) warnOnce(message, message);
+      if (claim !== undefined) notify({ observer }, claim, { type: "warning", message });
     }
-    const { refusal } = this.#wakeups;
-    if (refusal !== undefined && !this.#refusalReported) {
-      this.#refusalReported = true;
-      this.#warn(claim, `Waiters ask again and again, since the server refuses to wake them: ${refusal}`);
-    }
-    const { unsent } = this.#runner;
-    if (unsent === undefined || this.#unsentReported) return;
-    this.#unsentReported = true;
-    this.#warn(claim, `Waiters and revoked holders notice late, since the server refuses to notify them: ${unsent}`);
-  }
-
-  #warn(claim: Claim | undefined, message: string): void {
-    if (this.#observer === undefined) warnOnce(message, message);
-    if (claim !== undefined) notify({ observer: this.#observer }, claim, { type: "warning", message });
   }
 }

@@ -144,9 +144,7 @@ export function isSubscribed(error: unknown): error is Error {
   return error instanceof Error && SUBSCRIBED.test(error.message);
 }
 
-/**
- * Returns whether the server has refused the login of the client. ioredis rejects its unsent commands with this error.
- */
+/** Returns whether the server has refused the login. ioredis rejects the unsent commands of the client with that. */
 export function isLoginFailure({ message }: Error): boolean {
   return /^(?:NOAUTH|WRONGPASS)/.test(message);
 }

@@ -2,11 +2,9 @@ import { calledOrAborted } from "../../../time/aborted.ts";
 import { readMeta } from "../../../internal/process/meta.ts";
 import type { Meta } from "../../../contract/store.ts";
 
-/** A handle that watches for the revocation of its lock. */
 interface Watch {
   /** The `meta` of the revoker, from the last message. */
   by: Meta | undefined;
-  /** Called when the lock was revoked. */
   readonly revoked: () => void;
   /** Asks the server whether the handle holds the lock. */
   readonly held: () => Promise<boolean>;

@@ -9,60 +9,6 @@ const PAUSE_MS = 50;
 /** The longest pause between two tries to connect, in milliseconds. */
 const MAX_PAUSE_MS = 1_000;
 
-/** Decides when a failed connection may be tried again, and waits until then. */
-export class Reconnects {
-  readonly #clock: Clock;
-  #timer: Timer | undefined;
-  /** When the next try may be made, by the monotonic clock. */
-  #notBefore = -Infinity;
-  /** How many tries have failed in a row. */
-  #failures = 0;
-
-  /** Creates the pauses on a clock. The first try may be made at once. */
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  get pausing(): boolean {
-    return this.#timer !== undefined;
-  }
-
-  /** Calls `retry` once the pause is over. Returns `false`, and does nothing, when no pause is left. */
-  pause(retry: () => void): boolean {
-    const left = this.#notBefore - this.#clock.now().monotonic;
-    if (left <= 0) return false;
-    this.#timer = this.#clock.timer(left, () => {
-      this.#timer = undefined;
-      retry();
-    });
-    return true;
-  }
-
-  /** Ends the wait for a pause. The next try still respects the pause. */
-  cancel(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-  }
-
-  /**
-   * Records that a try or a connection has failed, which lengthens the next pause.
-   *
-   * @param openSince when the connection was made, by the monotonic clock; `undefined` when it was not made
-   */
-  failed(openSince: number | undefined): void {
-    const now = this.#clock.now().monotonic;
-    // A connection that is always lost as soon as it is made must not be made without pauses.
-    if (openSince !== undefined && now - openSince > MAX_PAUSE_MS) this.#failures = 0;
-    this.#failures++;
-    this.#notBefore = now + Math.min(this.#failures * PAUSE_MS, MAX_PAUSE_MS);
-  }
-
-  /** Records that the server has refused the connection: the next try is made after {@linkcode POLL_MS}. */
-  refused(): void {
-    this.#notBefore = this.#clock.now().monotonic + POLL_MS;
-  }
-}
-
 export interface SubscriptionListener {
   /** Returns whether messages are needed; if not, no further try is made to connect. */
   wanted(): boolean;
@@ -85,6 +31,8 @@ interface Open {
 
 type State =
   | { readonly phase: "closed" }
+  /** After a failure: the next try is made when the timer ends. */
+  | { readonly phase: "pausing"; readonly timer: Timer }
   | { readonly phase: "connecting"; readonly connection: SecondConnection }
   | Open;
 
@@ -101,10 +49,13 @@ export class Subscription {
   readonly #channels: readonly string[];
   readonly #listener: SubscriptionListener;
   readonly #clock: Clock;
-  readonly #reconnects: Reconnects;
   #state: State = CLOSED;
   #candidates: Subscribe[] = [];
   #refusal: string | undefined;
+  /** How many tries have failed in a row. */
+  #failures = 0;
+  /** When the next try may be made, by the monotonic clock. */
+  #notBefore = -Infinity;
 
   /** Creates a subscription. Does nothing before {@linkcode start}. */
   constructor(port: RedisPort, channels: readonly string[], listener: SubscriptionListener, clock: Clock) {
@@ -112,11 +63,10 @@ export class Subscription {
     this.#channels = channels;
     this.#listener = listener;
     this.#clock = clock;
-    this.#reconnects = new Reconnects(clock);
     port.connection.listen({
       ready: () => this.#resume(),
-      down: () => this.#stop(),
-      closed: () => this.#stop(),
+      down: () => this.#close(),
+      closed: () => this.#close(),
     });
   }
 
@@ -132,14 +82,20 @@ export class Subscription {
 
   /** Makes the second connection, unless there is one, a pause goes on, or the client is not connected. */
   start(): void {
-    if (this.#state.phase !== "closed" || this.#reconnects.pausing) return;
+    if (this.#state.phase !== "closed") return;
     if (this.#port.state !== "ready" || this.#port.subscribers === undefined) return;
-    if (!this.#reconnects.pause(() => this.#resume())) this.#connect();
+    const left = this.#notBefore - this.#clock.now().monotonic;
+    if (left <= 0) return this.#connect();
+    const timer = this.#clock.timer(left, () => {
+      this.#state = CLOSED;
+      this.#resume();
+    });
+    this.#state = { phase: "pausing", timer };
   }
 
   /** Closes the second connection, and makes no other, if no messages are needed. */
   closeUnlessWanted(): void {
-    if (!this.#listener.wanted()) this.#stop();
+    if (!this.#listener.wanted()) this.#close();
   }
 
   /** Asks the server for a sign of life, unless a message came: a connection that only receives notices no end. */
@@ -173,7 +129,7 @@ export class Subscription {
       refused: ({ message }) => uses() && this.#fail(explain(message, rightsOf(this.#port.user)).message),
       ended: () => uses() && this.#fail(),
     });
-    const uses = () => this.#state.phase !== "closed" && this.#state.connection === connection;
+    const uses = () => "connection" in this.#state && this.#state.connection === connection;
     if (connection === undefined) return this.#fail();
     this.#state = { phase: "connecting", connection };
   }
@@ -198,8 +154,15 @@ export class Subscription {
 
   /** Closes the connection, and makes the next connection after a pause. */
   #fail(refusal?: string): void {
-    if (refusal === undefined) this.#reconnects.failed(this.#state.phase === "open" ? this.#state.since : undefined);
-    else this.#reconnects.refused();
+    const state = this.#state;
+    const now = this.#clock.now().monotonic;
+    if (refusal === undefined) {
+      // A connection that is always lost as soon as it is made must not be made without pauses.
+      if (state.phase === "open" && now - state.since > MAX_PAUSE_MS) this.#failures = 0;
+      this.#failures++;
+    }
+    const pause = refusal === undefined ? Math.min(this.#failures * PAUSE_MS, MAX_PAUSE_MS) : POLL_MS;
+    this.#notBefore = now + pause;
     this.#refusal = refusal;
     // Before the waiters are woken: afterwards none of them waits.
     const wanted = this.#listener.wanted();
@@ -207,15 +170,12 @@ export class Subscription {
     if (wanted) this.start();
   }
 
-  #stop(): void {
-    this.#reconnects.cancel();
-    this.#close();
-  }
-
+  /** Ends a pause, too; the next try still respects it. */
   #close(): void {
     const state = this.#state;
     this.#state = CLOSED;
-    if (state.phase === "closed") return;
+    if (state.phase === "pausing") state.timer.cancel();
+    if (!("connection" in state)) return;
     state.connection.close();
     if (state.phase === "open") this.#listener.closed();
   }

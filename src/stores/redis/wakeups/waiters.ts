@@ -83,15 +83,18 @@ export class Waiters {
 
   /** Receives a wake-up: its reason, and its handle. */
   receive(message: string): void {
-    this.#wake(message.slice(1), message[0] === NEXT ? NEXT : TURN);
-  }
-
-  wake(handle: string): void {
-    this.#wake(handle, TURN);
+    this.wake(message.slice(1), message[0] === NEXT ? NEXT : TURN);
   }
 
   wakeAll(): void {
-    for (const handle of this.#waiters.keys()) this.#wake(handle, TURN);
+    for (const handle of this.#waiters.keys()) this.wake(handle);
+  }
+
+  wake(handle: string, reason: Reason = TURN): void {
+    const waiter = this.#waiters.get(handle);
+    if (waiter === undefined) return;
+    if (waiter.wake !== undefined) waiter.wake(reason);
+    else if (reason === TURN) waiter.woken = true;
   }
 
   /** Returns whether any handle waits for a wake-up, or for an answer that its client may still get. */
@@ -101,12 +104,5 @@ export class Waiters {
       if (wake !== undefined || ticket !== "" && now - askedAt < RESERVATION_MS) return true;
     }
     return false;
-  }
-
-  #wake(handle: string, reason: Reason): void {
-    const waiter = this.#waiters.get(handle);
-    if (waiter === undefined) return;
-    if (waiter.wake !== undefined) waiter.wake(reason);
-    else if (reason === TURN) waiter.woken = true;
   }
 }

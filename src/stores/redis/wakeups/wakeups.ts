@@ -26,11 +26,11 @@ const wakeups = new WeakMap<RedisClient, Wakeups>();
  */
 export class Wakeups {
   readonly port: RedisPort;
+  readonly waiters: Waiters;
+  readonly subscription: Subscription;
   readonly #channel = `holdfast:${crypto.randomUUID()}`;
   readonly #address: string;
-  readonly #waiters: Waiters;
   readonly #revocations = new Revocations();
-  readonly #subscription: Subscription;
   /** The number of cuts of the client at the last wake-up of its waiters for a cut. */
   #cutsSeen = 0;
 
@@ -38,22 +38,22 @@ export class Wakeups {
     const clock = new SystemClock();
     this.port = port;
     this.#address = (port.countsSubscribers ? PROVABLE : UNPROVABLE) + this.#channel;
-    this.#waiters = new Waiters(clock);
-    this.#subscription = new Subscription(port, [this.#channel, REVOCATIONS], {
-      wanted: () => this.#revocations.size > 0 || this.#waiters.waiting(),
+    this.waiters = new Waiters(clock);
+    this.subscription = new Subscription(port, [this.#channel, REVOCATIONS], {
+      wanted: () => this.#revocations.size > 0 || this.waiters.waiting(),
       opened: () => {
-        this.#waiters.wakeAll(); // They ask again, with an address. Besides, messages were lost before this moment.
+        this.waiters.wakeAll(); // They ask again, with an address. Besides, messages were lost before this moment.
         this.#revocations.check();
       },
       // They ask again as unreachable, so that an undelivered wake-up is not taken as proof that they died.
-      closed: () => this.#waiters.wakeAll(),
+      closed: () => this.waiters.wakeAll(),
       message: (channel, message) => {
-        if (channel === this.#channel) this.#waiters.receive(message);
+        if (channel === this.#channel) this.waiters.receive(message);
         else this.#revocations.receive(message);
       },
     }, clock);
     // They ask again, and learn that the client is closed.
-    port.connection.listen({ closed: () => this.#waiters.wakeAll() });
+    port.connection.listen({ closed: () => this.waiters.wakeAll() });
   }
 
   static of(client: RedisClient): Wakeups {
@@ -64,66 +64,26 @@ export class Wakeups {
 
   /** The address at which the server wakes the waiters of this client. */
   get address(): string {
-    return this.subscribed ? this.#address : UNREACHABLE;
+    return this.subscription.open ? this.#address : UNREACHABLE;
   }
 
-  /** Whether messages arrive, as far as known. */
-  get subscribed(): boolean {
-    return this.#subscription.open;
-  }
-
-  /** Why the server refuses to send messages; `undefined` when it sends them. */
-  get refusal(): string | undefined {
-    return this.#subscription.refusal;
-  }
-
-  /** Makes the second connection in the background, unless there is one. */
-  subscribe(): void {
-    this.#subscription.start();
-  }
-
-  /** Returns the ticket of a handle that asks, empty without a ticket. From then on its wake-ups are kept. */
-  ask(handle: string): string {
-    const ticket = this.#waiters.ask(handle);
-    if (ticket === undefined) return "";
-    this.#subscription.check();
-    return ticket;
-  }
-
-  /** Returns how a handle waits, as the scripts take it. */
+  /** Returns how a handle that asks waits, as the scripts take it. From then on its wake-ups are kept. */
   waiter(handle: string, group?: string): WaiterInput {
-    return { address: this.address, ticket: this.ask(handle), group };
+    const ticket = this.waiters.ask(handle);
+    if (ticket !== undefined) this.subscription.check();
+    return { address: this.address, ticket: ticket ?? "", group };
   }
 
   /** Records that a handle waits. Returns when it attempts again, and whether it may sleep until then. */
   busy(handle: string, { ticket, retryAfter }: Busy, lease: number): Exclude<Attempt, { granted: true }> {
-    this.enqueue(handle, ticket);
+    if (this.waiters.enqueue(handle, ticket)) this.subscription.start();
     const refused = { granted: false, retryAfter: this.pollAfter(retryAfter, lease) } as const;
-    return this.subscribed ? { ...refused, maySleep: true } : refused;
-  }
-
-  /** Records the ticket of a handle, if it waits, and subscribes to its wake-ups. */
-  enqueue(handle: string, ticket: string): void {
-    if (this.#waiters.enqueue(handle, ticket)) this.subscribe();
-  }
-
-  /** Gives the ticket of a handle to another handle. */
-  succeed(from: string, to: string): void {
-    this.#waiters.succeed(from, to);
-  }
-
-  /** Calls a function when the client is closed for good. Returns a function that cancels this. */
-  onClosed(run: () => void): () => void {
-    return this.port.connection.listen({ closed: run });
+    return this.subscription.open ? { ...refused, maySleep: true } : refused;
   }
 
   leave(handle: string): void {
-    this.#waiters.remove(handle);
-    if (this.port.waitersOnly) this.#subscription.closeUnlessWanted();
-  }
-
-  wake(handle: string): void {
-    this.#waiters.wake(handle);
+    this.waiters.remove(handle);
+    if (this.port.waitersOnly) this.subscription.closeUnlessWanted();
   }
 
   /** Wakes all waiters once if the client is cut off before a group's attempt ends: a reply with a run may be lost. */
@@ -134,14 +94,9 @@ export class Wakeups {
       const now = connection.cuts;
       if (cuts === now || this.#cutsSeen === now) return;
       this.#cutsSeen = now;
-      this.#waiters.wakeAll();
+      this.waiters.wakeAll();
     };
     attempt.then(ended, ended);
-  }
-
-  /** Resolves when the handle has its turn or, `standby` milliseconds after it became the next, may have it. */
-  wait(handle: string, standby: number, signal: AbortSignal): Promise<void> {
-    return this.#waiters.wait(handle, standby, signal);
   }
 
   /**
@@ -151,7 +106,7 @@ export class Wakeups {
   pollAfter(retryAfter: number, lease: number): number {
     const { pollMs = Infinity } = this.port;
     const reserved = reservationMs(lease);
-    if (!this.subscribed) return Math.min(retryAfter, pollMs, reserved / POLLS_PER_RESERVATION);
+    if (!this.subscription.open) return Math.min(retryAfter, pollMs, reserved / POLLS_PER_RESERVATION);
     // Where messages may be lost unseen, one poll falls into each reservation all the same.
     return pollMs === Infinity ? retryAfter : Math.min(retryAfter, pollMs, reserved * 2 / POLLS_PER_RESERVATION);
   }
@@ -160,8 +115,8 @@ export class Wakeups {
   revocation(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<Meta | void> {
     if (this.port.waitersOnly) return aborted(signal); // The holder learns it when it renews the lease.
     const revoked = this.#revocations.wait(handle, held, signal);
-    if (this.subscribed) this.#revocations.check(handle); // It may have happened since the lock was granted.
-    else this.subscribe(); // Then the server is asked about all of them.
+    if (this.subscription.open) this.#revocations.check(handle); // It may have happened since the lock was granted.
+    else this.subscription.start(); // Then the server is asked about all of them.
     return revoked;
   }
 
@@ -171,7 +126,7 @@ export class Wakeups {
     held: () => Promise<boolean>,
     signal: AbortSignal,
   ): Promise<Meta | void> | undefined {
-    if (this.port.waitersOnly || !this.subscribed) return undefined;
+    if (this.port.waitersOnly || !this.subscription.open) return undefined;
     const revoked = this.#revocations.wait(handle, held, signal);
     this.#revocations.recall(handle);
     return revoked;
