@@ -3,13 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { Cluster } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis5";
-import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { release } from "../../../src/stores/redis/scripts/generated.ts";
 import { ClusterDeployment, type ClusterNode } from "../../deployments/cluster.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
-import { acquireWoken } from "./wakeups/acquire_woken.ts";
-import { subscribed } from "./wakeups/subscribed.ts";
+import { handOver } from "./clients/hand_over.ts";
 import { refused } from "../../support/refused.ts";
 
 /** The own key of the lock "a". */
@@ -78,18 +76,4 @@ async function subscribers(cluster: ClusterDeployment): Promise<ClusterNode[]> {
     return / sub=[1-9]/.test(String(list)) ? [node] : [];
   });
   return (await Promise.all(lists)).flat();
-}
-
-/** Hands the lock over from one client to another, and fails unless a message did that. */
-async function handOver(from: Cluster, to: Cluster, name: string, meanwhile = () => Promise.resolve()): Promise<void> {
-  // Else the waiter is woken when that begins, too.
-  await subscribed(to);
-  const lock = await acquire(from, name, { lease: LEASE });
-  const waiting = acquireWoken(to, name, LEASE);
-  const [, queue] = lockKeys(`lock:${name}`);
-  await until(async () => await from.zcard(queue) === 1, "the waiter is queued");
-  await meanwhile();
-  await lock.release();
-  const next = await waiting;
-  await next.release();
 }

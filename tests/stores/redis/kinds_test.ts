@@ -7,7 +7,7 @@ import { POLL_MS, RESERVATION_MS } from "../../../src/stores/redis/constants.ts"
 import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, clash, grant, LONG } from "../../support/claims.ts";
-import { testOfMessages } from "./clients.ts";
+import { testOfMessages } from "./tested.ts";
 import { type Identity, identityOf } from "./identity.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { serverStore } from "../../support/server_store.ts";

@@ -4,7 +4,7 @@ import { redis } from "@holdfast/lock/redis";
 import { handleOf } from "../../../src/contract/store.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { acquireWoken } from "./wakeups/acquire_woken.ts";
-import { tested, testOfMessages } from "./clients.ts";
+import { tested, testOfMessages } from "./tested.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, clash, grant, LONG } from "../../support/claims.ts";
 import { testClean, testOnServer } from "./on_server.ts";

@@ -13,7 +13,7 @@ import type { Redis } from "ioredis";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { until } from "../../support/until.ts";
-import { tested } from "./clients.ts";
+import { tested } from "./tested.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { acquireWoken } from "./wakeups/acquire_woken.ts";

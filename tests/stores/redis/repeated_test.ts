@@ -28,7 +28,10 @@ class Place implements AsyncDisposable {
     return redis(upstash(this.front.options), options);
   }
 
-  /** Repeats the next command that has an argument, once `between` has resolved. Until a script is loaded it is not executed. */
+  /**
+   * Repeats the next command that has an argument, once `between` has resolved. Until a script is loaded it is not
+   * executed.
+   */
   repeat(argument: string | RegExp, between: () => Promise<unknown> = () => Promise.resolve()): void {
     this.front.answering = async (words, run) => {
       const isMeant = words[0]!.startsWith("EVAL") && words.slice(2).some((word) => {

@@ -3,7 +3,7 @@ import { StoreError } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { confirm, inspect, retake, vote } from "../../../src/stores/redis/commands/quorum.ts";
 import { evict, held, release, renew } from "../../../src/stores/redis/commands/holder.ts";
-import { decodeKind, encodeKind } from "../../../src/stores/redis/commands/command.ts";
+import { decodeKind, encodeKind } from "../../../src/stores/redis/commands/values.ts";
 import { entries } from "../../../src/stores/redis/commands/entries.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";

@@ -1,10 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
+import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { release } from "../../../src/stores/redis/commands/holder.ts";
+import { vote } from "../../../src/stores/redis/commands/quorum.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { testOnServer } from "./on_server.ts";
 
 const KEYS = lockKeys("lock:a");
+const [LOCK, , , HOLDERS] = KEYS;
 
 testOnServer(
   "release() reserves the lock as long as its lease was, from 250 ms up to 1.5 s",
@@ -26,3 +29,28 @@ testOnServer(
     }
   },
 );
+
+testOnServer("attempt() and vote() make no reservation shorter", async ({ client, store }) => {
+  for (const mode of ["exclusive", "shared"] as const) {
+    for (const command of ["attempt", "vote"] as const) {
+      const [holder, claim] = [claimOf("a", "exclusive", 60_000), claimOf("a", mode, 10)];
+      await grant(store, holder);
+      await ask(store, claim);
+      const given = release.encode(KEYS, holder);
+      const waiter = { address: "?holdfast:x", ticket: "1" };
+      const claimed = command === "attempt"
+        ? attempt.encode(KEYS, { claim, waiter })
+        : vote.encode(KEYS, { claim, waiter, guess: 1n, maxClockSkew: 0 });
+      const { source } = command === "attempt" ? attempt.script : vote.script;
+      // The end of the key, or exactly that of the lease in the list of holders.
+      const [read, ...of] = mode === "shared" ? ["ZSCORE", HOLDERS!, claim.owner] : ["PEXPIRETIME", LOCK!];
+      // In one transaction: the reservation cannot end meanwhile.
+      const results = await client.multi().eval(release.script.source, given.keys.length, ...given.keys, ...given.args)
+        .call(read!, ...of).eval(source, claimed.keys.length, ...claimed.keys, ...claimed.args).call(read!, ...of)
+        .exec();
+      const [, reserved, , kept] = results!.map(([, reply]) => Number(reply));
+      assert(kept! >= reserved! - 1, `${command} of a lock that is ${mode}: ${reserved! - kept!} ms less`);
+      await client.flushall();
+    }
+  }
+});

@@ -8,7 +8,7 @@ import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { inTime } from "../../support/in_time.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
-import { tested, testOfMessages } from "./clients.ts";
+import { tested, testOfMessages } from "./tested.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";

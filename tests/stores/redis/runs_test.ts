@@ -12,7 +12,7 @@ import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
 import type { Granted } from "../../../src/contract/store.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
-import { tested } from "./clients.ts";
+import { tested } from "./tested.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { until } from "../../support/until.ts";
 import { after, START } from "./after.ts";
@@ -305,9 +305,9 @@ Deno.test("wakeIfCut() wakes the waiters once for each cut, also after an error"
   const { client, events } = deaf(server.connect());
   const wakeups = Wakeups.of(tested(client));
   const { signal } = new AbortController();
-  const wait = () => seen(wakeups.wait("a", LONG, signal));
-  wakeups.ask("a");
-  wakeups.enqueue("a", "1");
+  const wait = () => seen(wakeups.waiters.wait("a", LONG, signal));
+  wakeups.waiter("a");
+  wakeups.waiters.enqueue("a", "1");
   for (let cut = 1; cut <= 2; cut++) {
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     for (const { promise } of [first, second]) wakeups.wakeIfCut(promise);
@@ -321,7 +321,7 @@ Deno.test("wakeIfCut() wakes the waiters once for each cut, also after an error"
     await second.promise;
     await server.command("PING");
     assert(!woken(), "another attempt was cut off with the first, or none at all");
-    wakeups.wake("a");
+    wakeups.waiters.wake("a");
     await until(woken, "it can be woken");
   }
 });

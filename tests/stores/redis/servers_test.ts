@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, LockLostError } from "@holdfast/lock";
-import type { Redis } from "ioredis";
 import { until } from "../../support/until.ts";
+import { handOver } from "./clients/hand_over.ts";
 import { acquireWoken } from "./wakeups/acquire_woken.ts";
-import { subscribed } from "./wakeups/subscribed.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { testClean } from "./on_server.ts";
 
@@ -38,7 +37,7 @@ Deno.test("acquire() locks and is woken in the database of its client", async ()
 
 testClean("acquire() is woken although the server has forgotten the scripts in the meantime", async ({ server }) => {
   const [holder, waiter] = [server.connect(), server.connect()];
-  await handOver(holder, waiter, async () => void await holder.script("FLUSH"));
+  await handOver(holder, waiter, "a", () => holder.script("FLUSH"));
   const lock = await acquire(holder, "a", { lease: LEASE });
   await holder.script("FLUSH");
   await lock.extend();
@@ -48,12 +47,12 @@ testClean("acquire() is woken although the server has forgotten the scripts in t
 
 testClean("acquire() is woken although the server has cut the connection for wake-ups", async ({ server }) => {
   const [holder, waiter] = [server.connect(), server.connect()];
-  const cut = async () => void await holder.call("CLIENT", "KILL", "TYPE", "pubsub");
+  const cut = () => holder.call("CLIENT", "KILL", "TYPE", "pubsub");
   await handOver(holder, waiter);
   // While nobody waits, and while somebody does.
   await cut();
   await handOver(holder, waiter);
-  await handOver(holder, waiter, cut);
+  await handOver(holder, waiter, "a", cut);
   await handOver(holder, waiter);
 });
 
@@ -61,7 +60,7 @@ testClean("acquire() waits on when the server restarts without data, and is woke
   const [holder, waiter] = [server.connect(), server.connect()];
   const lock = await acquire(holder, "a", { lease: LEASE, renew: 100 });
   const waiting = acquireWoken(waiter, "a", LEASE);
-  await queued(holder);
+  await until(async () => await holder.zcard("{lock:a}:queue") === 1, "the waiter is queued");
   await server.kill();
   await server.start();
   const next = await waiting;
@@ -73,21 +72,3 @@ testClean("acquire() waits on when the server restarts without data, and is woke
   await handOver(holder, waiter);
   await handOver(waiter, holder);
 });
-
-/** Hands a lock over from one client to another, and fails unless a message did that. */
-async function handOver(from: Redis, to: Redis, meanwhile = () => Promise.resolve()): Promise<void> {
-  // Else the waiter is woken when that begins, too.
-  await subscribed(to);
-  const lock = await acquire(from, "a", { lease: LEASE });
-  const waiting = acquireWoken(to, "a", LEASE);
-  await queued(from);
-  await meanwhile();
-  await lock.release();
-  const next = await waiting;
-  assert(next.fence > lock.fence);
-  await next.release();
-}
-
-async function queued(client: Redis): Promise<void> {
-  await until(async () => await client.zcard("{lock:a}:queue") === 1, "the waiter is queued");
-}

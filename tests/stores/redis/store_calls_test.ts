@@ -13,7 +13,9 @@ const NAMES = new Map(Object.entries(scripts).map(([name, { sha }]) => [sha, nam
 
 type Answer = (client: FakeClient, call: ScriptCall, index: number) => unknown;
 
-/** A store whose client answers like this; `sent` gives the scripts that were sent, with the arguments from a place on. */
+/**
+ * A store whose client answers like this; `sent` gives the scripts that were sent, with the arguments from a place on.
+ */
 function fixture(answer: Answer, options: RedisOptions = {}, extra: object = {}) {
   const client: FakeClient = new FakeClient((call, index) => answer(client, call, index));
   Object.assign(client, extra);

@@ -3,7 +3,7 @@ import { storeSuite } from "@holdfast/testing";
 import { assert } from "@std/assert";
 import { RedisServer } from "../../support/redis_server.ts";
 import { findValkey } from "../../support/valkey.ts";
-import { serverStore } from "../../support/server_store.ts";
+import { place } from "./place.ts";
 
 const valkey = findValkey();
 if ("missing" in valkey) console.log(`the tests on Valkey are skipped: ${valkey.missing}`);
@@ -13,18 +13,7 @@ const start = () => RedisServer.start([], { REDIS_SERVER: "program" in valkey ? 
 storeSuite({
   test: (name, fn) => Deno.test({ name: `redis on Valkey: ${name}`, ignore, fn }),
   capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
-  open: async () => {
-    const server = await start();
-    return {
-      connect: () => serverStore(server.connect()),
-      leftovers: () => server.leftovers(),
-      restart: async () => {
-        await server.kill();
-        await server.start();
-      },
-      close: () => server[Symbol.asyncDispose](),
-    };
-  },
+  open: () => place(start, (server) => server.connect()),
 });
 
 Deno.test({

@@ -8,9 +8,9 @@ Deno.test("Wakeups ends the waits of a client that is closed for good", async ()
   const prevCommandQueue = [{ command: { reject: ({ message }: Error) => rejected.push(message) } }];
   const client = Object.assign(new FakeClient(), { prevCommandQueue, status: "connecting" });
   const wakeups = Wakeups.of(client.client);
-  wakeups.ask("a");
+  wakeups.waiter("a");
   let woken = false;
-  const waiting = wakeups.wait("a", 60_000, new AbortController().signal).then(() => woken = true);
+  const waiting = wakeups.waiters.wait("a", 60_000, new AbortController().signal).then(() => woken = true);
   client.emit("close");
   await settled();
   assert(!woken, "it may connect again");
@@ -27,8 +27,8 @@ Deno.test("Wakeups gives its waiters an address once messages arrive there", asy
       nodes: () => [{ status: "ready", duplicate: () => client.made("node"), on() {} }],
     });
     const wakeups = Wakeups.of(client.client);
-    assertEquals([wakeups.subscribed, wakeups.address], [false, "?holdfast:-"]);
-    wakeups.subscribe();
+    assertEquals([wakeups.subscription.open, wakeups.address], [false, "?holdfast:-"]);
+    wakeups.subscription.start();
     const { subscriber } = client;
     subscriber.emit("ready");
     assertEquals(wakeups.address, "?holdfast:-");
@@ -45,7 +45,7 @@ Deno.test("Wakeups gives its waiters an address once messages arrive there", asy
 async function subscribedWakeups() {
   const client = new FakeClient();
   const wakeups = Wakeups.of(client.client);
-  wakeups.subscribe();
+  wakeups.subscription.start();
   const { subscriber } = client;
   subscriber.emit("ready");
   const [channel, revocations] = subscriber.sent[0]!.channels;
@@ -58,10 +58,10 @@ Deno.test("Wakeups tells wake-ups from revocations by their channels", async () 
   const { wakeups, subscriber, channel, revocations } = await subscribedWakeups();
   const [log, controller] = [[] as string[], new AbortController()];
   const { signal } = controller;
-  wakeups.ask("a");
+  wakeups.waiter("a");
   const held = () => Promise.resolve(log.push("asked") === 1);
   const waits = [
-    wakeups.wait("a", 60_000, signal).then(() => log.push("woken")),
+    wakeups.waiters.wait("a", 60_000, signal).then(() => log.push("woken")),
     wakeups.revocation("a", held, signal).then(() => log.push("revoked")),
   ];
   await settled();

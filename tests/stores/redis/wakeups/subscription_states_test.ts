@@ -134,6 +134,17 @@ Deno.test("Subscription cancels its pause when the client is cut off", async () 
   assertEquals(fixture.made.length, 2);
 });
 
+Deno.test("Subscription respects the rest of a pause that the client has cut short", async () => {
+  const fixture = new Fixture();
+  fixture.subscription.start();
+  fixture.client.subscriber.end();
+  fixture.client.emit("close");
+  await fixture.clock.advance(20);
+  fixture.client.emit("ready");
+  assertEquals(fixture.made.length, 1);
+  assertEquals(await fixture.pause(), 30);
+});
+
 Deno.test("Subscription makes the next connection only while it is wanted", async () => {
   const fixture = new Fixture();
   fixture.subscription.start();
@@ -164,11 +175,22 @@ Deno.test("Subscription makes one try at a time, however often it is started in 
   assertEquals(fixture.made.length, 2);
 });
 
+Deno.test("Subscription makes each pause longer, up to a second", async () => {
+  const fixture = new Fixture();
+  fixture.subscription.start();
+  const pauses: number[] = [];
+  for (let i = 0; i < 22; i++) {
+    fixture.client.subscriber.end();
+    pauses.push(await fixture.pause());
+  }
+  assertEquals(pauses, [...Array.from({ length: 20 }, (_, i) => 50 * (i + 1)), 1_000, 1_000]);
+});
+
 Deno.test("Subscription begins with short pauses after it was open for long", async () => {
   const fixture = new Fixture();
   fixture.subscription.start();
   const pauses: number[] = [];
-  for (const openFor of [undefined, undefined, 1_000, 1_001]) {
+  for (const openFor of [undefined, undefined, 1_000, 1_001, undefined]) {
     if (openFor !== undefined) {
       await fixture.open();
       await fixture.clock.advance(openFor);
@@ -176,7 +198,7 @@ Deno.test("Subscription begins with short pauses after it was open for long", as
     fixture.client.subscriber.end();
     pauses.push(await fixture.pause());
   }
-  assertEquals(pauses, [50, 100, 150, 50]);
+  assertEquals(pauses, [50, 100, 150, 50, 100]);
 });
 
 Deno.test("Subscription.refusal says what the server refused, until it accepts", async () => {

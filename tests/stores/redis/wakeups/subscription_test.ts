@@ -9,7 +9,8 @@ import { Subscription } from "../../../../src/stores/redis/wakeups/subscription.
 import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
-import { freePort, RedisServer } from "../../../support/redis_server.ts";
+import { freePort } from "../../../support/free_port.ts";
+import { RedisServer } from "../../../support/redis_server.ts";
 import { VirtualClock } from "../../../support/virtual_clock.ts";
 import { acquireWoken } from "./acquire_woken.ts";
 import { subscribed } from "./subscribed.ts";
@@ -46,7 +47,7 @@ Deno.test("acquire() queues and keeps its place while its second connection hang
   await holder.release();
   await Promise.all(waiting);
   assertEquals(served, ["0", "1", "2", "3"]);
-  assert(!Wakeups.of(client).subscribed, "without the connection");
+  assert(!Wakeups.of(client).subscription.open, "without the connection");
 });
 
 Deno.test("acquire() queues in one trip", async () => {
@@ -118,7 +119,7 @@ for (const [fault, bring] of Object.entries(FAULTS)) {
       await until(async () => await holder.zcard(QUEUE) === 1, "it is queued");
       await lock.release();
       await (await waiting).release();
-      assert(!Wakeups.of(client).subscribed, "without the connection");
+      assert(!Wakeups.of(client).subscription.open, "without the connection");
     }
     assertEquals(await holder.zcard(QUEUE), 0);
     client.disconnect();
@@ -142,7 +143,7 @@ Deno.test("acquire() polls and warns once where the server refuses to wake it", 
     for (const wait of [LIMIT, Infinity]) {
       const holder = await acquire(admin, "a", { lease: LEASE });
       const waiting = acquire(store, "a", { lease: LEASE, wait });
-      await until(() => Wakeups.of(client).refusal !== undefined, "it is refused");
+      await until(() => Wakeups.of(client).subscription.refusal !== undefined, "it is refused");
       await holder.release();
       await (await waiting).release();
     }
@@ -155,7 +156,7 @@ Deno.test("acquire() polls and warns once where the server refuses to wake it", 
     await admin.call("ACL", "SETUSER", user, "+subscribe", "&holdfast:*");
     const holder = await acquire(admin, "a", { lease: LEASE });
     const waiting = acquire(store, "a", { wait: LIMIT });
-    await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+    await until(() => Wakeups.of(client).subscription.open, "it is subscribed");
     await holder.release();
     await (await waiting).release();
   }
@@ -233,18 +234,18 @@ const PHASES: Record<string, (fixture: Fixture) => Promise<void>> = {
   },
   "has subscribed": async ({ client, wait }) => {
     await wait();
-    await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+    await until(() => Wakeups.of(client).subscription.open, "it is subscribed");
   },
   "waits for another try": async ({ second, client, wait }) => {
     await wait();
-    await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+    await until(() => Wakeups.of(client).subscription.open, "it is subscribed");
     second.refuse();
     second.cut();
-    await until(() => !Wakeups.of(client).subscribed, "it is cut");
+    await until(() => !Wakeups.of(client).subscription.open, "it is cut");
   },
   "follows a client that was cut off": async ({ first, client, wait }) => {
     await wait();
-    await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+    await until(() => Wakeups.of(client).subscription.open, "it is subscribed");
     first.refuse();
     first.cut();
     await until(() => client.status === "reconnecting", "the client tries to connect again");
@@ -312,7 +313,7 @@ testClean("acquire() is woken although the client was cut off while it subscribe
   await until(() => Wakeups.of(client).port.connection.cuts === 1, "the client is cut off");
   await client.ping();
   proxy.resume();
-  await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+  await until(() => Wakeups.of(client).subscription.open, "it is subscribed");
   await until(async () => await connections(admin, "pubsub") === 1, "there is one connection for wake-ups");
   await until(async () => /^\d+!/.test((await admin.hvals(WAITERS)).join()), "it has asked with its address");
   await holder.release();
@@ -411,6 +412,6 @@ async function scriptCalls(admin: Redis): Promise<number> {
   return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
 
-// ioredis does not say that it was closed between two connections: for 12 s the attempt may still be answered, and its timer
-// would be taken for one of the tests behind this one.
+// ioredis does not say that it was closed between two connections: for 12 s the attempt may still be answered, and its
+// timer would be taken for one of the tests behind this one.
 testPhase(LAST, { sanitizeOps: false, sanitizeResources: false });

@@ -5,7 +5,7 @@ import { EventEmitter, getEventListeners } from "node:events";
 import { NEXT, TURN } from "../../../../src/stores/redis/constants.ts";
 import { reservationMs, Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { until } from "../../../support/until.ts";
-import { idOf, tested } from "../clients.ts";
+import { idOf, tested } from "../tested.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { subscribed } from "./subscribed.ts";
 import { testOnServer } from "../on_server.ts";
@@ -18,7 +18,7 @@ Deno.test("Wakeups.subscribe() makes a connection that does not keep the process
   const stream = { unref: () => unreferenced++ };
   const subscriber = Object.assign(new EventEmitter(), { stream, disconnect: () => {} });
   const client = Object.assign(new EventEmitter(), { duplicate: () => subscriber });
-  Wakeups.of(tested(client as unknown as RedisClient)).subscribe();
+  Wakeups.of(tested(client as unknown as RedisClient)).subscription.start();
   subscriber.emit("connect");
   assertEquals(unreferenced, 1);
 });
@@ -36,9 +36,9 @@ Deno.test("subscribe() makes one connection, whatever the client's database and 
   await using server = await RedisServer.start();
   const client = server.connect({ keyPrefix: "app:", db: 3 });
   const wakeups = Wakeups.of(tested(client));
-  assert(!wakeups.subscribed, "nobody waits yet");
+  assert(!wakeups.subscription.open, "nobody waits yet");
   assertEquals(await subscribers(client), 0);
-  wakeups.subscribe();
+  wakeups.subscription.start();
   await subscribed(client);
   await subscribed(client);
   assertEquals(await subscribers(client), 1);
@@ -70,7 +70,7 @@ testOnServer("wait() resolves on the handle's turn, and no other's", async ({ cl
 testOnServer("wait() resolves at once, and once, when the wake-up came before it", async ({ client }) => {
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
-  wakeups.ask("a");
+  wakeups.waiter("a");
   await publish(client, wakeups, TURN + "a");
   // Messages come in order: when the second one has arrived, so has the first.
   using second = new Waiting(wakeups, ["b"]);
@@ -113,29 +113,29 @@ Deno.test("wait() resolves when its signal aborts, and leaves no listener", asyn
   const wakeups = Wakeups.of(tested(server.connect()));
   for (const handle of ["entered", "unknown"]) {
     const controller = new AbortController();
-    if (handle === "entered") wakeups.ask(handle);
-    const waiting = wakeups.wait(handle, NEVER, controller.signal);
+    if (handle === "entered") wakeups.waiter(handle);
+    const waiting = wakeups.waiters.wait(handle, NEVER, controller.signal);
     controller.abort();
     await waiting;
-    await wakeups.wait(handle, NEVER, controller.signal);
+    await wakeups.waiters.wait(handle, NEVER, controller.signal);
     assertEquals(getEventListeners(controller.signal, "abort").length, 0);
   }
 });
 
-Deno.test("ask() returns the ticket of a handle, until it leaves", async () => {
+Deno.test("waiter() has the ticket of a handle, until it leaves", async () => {
   await using server = await RedisServer.start();
   const wakeups = Wakeups.of(tested(server.connect()));
-  assertEquals(wakeups.ask("a"), "");
-  wakeups.enqueue("a", "17");
-  assertEquals([wakeups.ask("a"), wakeups.ask("b")], ["17", ""]);
-  wakeups.enqueue("a", "");
-  assertEquals(wakeups.ask("a"), "17", "it stays its own");
+  assertEquals(wakeups.waiter("a").ticket, "");
+  wakeups.waiters.enqueue("a", "17");
+  assertEquals([wakeups.waiter("a").ticket, wakeups.waiter("b").ticket], ["17", ""]);
+  wakeups.waiters.enqueue("a", "");
+  assertEquals(wakeups.waiter("a").ticket, "17", "it stays its own");
   wakeups.leave("a");
-  wakeups.enqueue("a", "18");
-  assertEquals(wakeups.ask("a"), "", "what comes after it has left is not its own");
+  wakeups.waiters.enqueue("a", "18");
+  assertEquals(wakeups.waiter("a").ticket, "", "what comes after it has left is not its own");
 });
 
-Deno.test("ask() asks for a sign of life when no message has come since the last one", async () => {
+Deno.test("waiter() asks for a sign of life when no message has come since the last one", async () => {
   await using server = await RedisServer.start();
   const [client, watcher] = [server.connect(), server.connect()];
   const wakeups = Wakeups.of(tested(client));
@@ -148,7 +148,7 @@ Deno.test("ask() asks for a sign of life when no message has come since the last
   for (let signs = 1; signs <= 2; signs++) {
     using waiting = new Waiting(wakeups, ["a"]);
     // The first time something has come: a message, or before that the subscription itself.
-    for (let tries = 0; tries < 2; tries++) wakeups.ask("a");
+    for (let tries = 0; tries < 2; tries++) wakeups.waiter("a");
     await until(async () => await asked() === before + signs, "it has asked");
     await publish(watcher, wakeups, TURN + "a");
     await until(() => waiting.woken.length > 0, "a is woken, after the answer");
@@ -158,7 +158,7 @@ Deno.test("ask() asks for a sign of life when no message has come since the last
 testOnServer("Wakeups wakes all waiters when its connection is cut, and when it is back", async ({ client }) => {
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
-  assert(wakeups.subscribed, "messages arrive");
+  assert(wakeups.subscription.open, "messages arrive");
   using cut = new Waiting(wakeups, ["a", "b"]);
   assertEquals(await client.call("CLIENT", "KILL", "TYPE", "pubsub"), 1);
   await until(() => cut.woken.length === 2, "both are woken");
@@ -194,7 +194,7 @@ Deno.test("Wakeups makes a new connection when the client was cut off", async ()
   await watcher.call("CLIENT", "KILL", "ID", await idOf(tested(client)));
   await until(() => waiting.woken.length > 0, "the waiter asks again");
   assertEquals(waiting.subscribed, [false]);
-  await until(() => wakeups.subscribed, "messages arrive again");
+  await until(() => wakeups.subscription.open, "messages arrive again");
   const after = await id();
   assert(after !== undefined && after !== before, "over another connection");
   assertEquals(await subscribers(watcher), 1);
@@ -208,7 +208,7 @@ Deno.test("Wakeups closes its connection with the client", async () => {
   using waiting = new Waiting(wakeups, ["a"]);
   await client.quit();
   await until(async () => await subscribers(watcher) === 0, "it is closed");
-  await until(() => !wakeups.subscribed, "nothing arrives any more");
+  await until(() => !wakeups.subscription.open, "nothing arrives any more");
   await until(() => waiting.woken.length > 0, "the waiter is woken");
 });
 
@@ -223,14 +223,14 @@ Deno.test("subscribe() that is refused is tried again while somebody waits", asy
   const before = await connections(watcher);
   using _waiting = new Waiting(wakeups, ["a"]);
   await until(() => wakeups.port.state === "ready", "the client is connected");
-  wakeups.subscribe();
-  await until(() => wakeups.refusal !== undefined, "it is refused");
-  assert(/ACL SETUSER limited &holdfast:\*/.test(wakeups.refusal ?? ""), wakeups.refusal);
-  assert(!wakeups.subscribed, "no messages");
+  wakeups.subscription.start();
+  await until(() => wakeups.subscription.refusal !== undefined, "it is refused");
+  assert(/ACL SETUSER limited &holdfast:\*/.test(wakeups.subscription.refusal ?? ""), wakeups.subscription.refusal);
+  assert(!wakeups.subscription.open, "no messages");
   await until(async () => await connections(watcher) === before, "the second connection is closed");
   await watcher.call("ACL", "SETUSER", "limited", "&*");
-  await until(() => wakeups.subscribed, "messages arrive");
-  assertEquals(wakeups.refusal, undefined);
+  await until(() => wakeups.subscription.open, "messages arrive");
+  assertEquals(wakeups.subscription.refusal, undefined);
 });
 
 /** Handles that wait, and which of them were woken. Disposing of it ends their waits. */
@@ -243,12 +243,12 @@ class Waiting implements Disposable {
   constructor(wakeups: Wakeups, handles: string[], standby = NEVER) {
     const { signal } = this.#controller;
     for (const handle of handles) {
-      wakeups.ask(handle);
-      wakeups.enqueue(handle, "1");
-      wakeups.wait(handle, standby, signal).then(() => {
+      wakeups.waiter(handle);
+      wakeups.waiters.enqueue(handle, "1");
+      wakeups.waiters.wait(handle, standby, signal).then(() => {
         if (signal.aborted) return;
         this.woken.push(handle);
-        this.subscribed.push(wakeups.subscribed);
+        this.subscribed.push(wakeups.subscription.open);
       });
     }
   }
