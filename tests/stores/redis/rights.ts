@@ -5,7 +5,9 @@ import type { RedisServer } from "../../support/redis_server.ts";
 export const RULE = {
   /** All keys of a lock with the usual prefix begin in one of these ways. */
   keys: ["~lock:*", "~{lock:*"],
-  /** Each client is woken over a channel of its own; a new user of Redis 6.2 may use all of them, until they are reset. */
+  /**
+   * Each client is woken over a channel of its own; a new user of Redis 6.2 may use all of them, until they are reset.
+   */
   channels: ["resetchannels", "&holdfast:*"],
   client: ["+evalsha", "+eval", "+subscribe"],
   /** The server asks for the rights to what a script does, too. */

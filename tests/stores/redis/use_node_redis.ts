@@ -1,3 +1,4 @@
-import { testOver } from "./clients.ts";
+import { IN_FULL } from "./clients.ts";
+import { testOver } from "./tested.ts";
 
-testOver("node-redis 6");
+testOver(IN_FULL[1]!);

@@ -1,3 +1,4 @@
-import { testOver } from "./clients.ts";
+import { OVER_HTTP } from "./clients.ts";
+import { testOver } from "./tested.ts";
 
-testOver("upstash");
+testOver(OVER_HTTP);

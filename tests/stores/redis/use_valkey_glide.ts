@@ -1,3 +1,4 @@
-import { testOver } from "./clients.ts";
+import { OF_GLIDE } from "./clients.ts";
+import { testOver } from "./tested.ts";
 
-testOver("valkey-glide");
+testOver(OF_GLIDE);

@@ -50,7 +50,7 @@ Deno.test("lockKeys() puts all keys of a lock into one slot, behind any key pref
   for (const [keyPrefix, names] of keyPrefixes) {
     const tags = new SlotTags(keyPrefix);
     for (const name of names) {
-      const [lock, ...others] = lockKeys(PREFIX + name, keyPrefix, tags);
+      const [lock, ...others] = lockKeys(PREFIX + name, tags);
       assertEquals(lock, PREFIX + name, "the lock's own key is plain");
       for (const key of others) {
         assertEquals(slot(keyPrefix + key), slot(keyPrefix + lock), JSON.stringify([keyPrefix, name, key]));
@@ -64,7 +64,7 @@ Deno.test("lockKeys() gives no key to two names, nor two keys of a name alike", 
     const tags = new SlotTags(keyPrefix);
     const owners = new Map<string, string>();
     for (const name of new Set(names)) {
-      for (const key of lockKeys(PREFIX + name, keyPrefix, tags)) {
+      for (const key of lockKeys(PREFIX + name, tags)) {
         assertEquals(owners.get(key), undefined, `${JSON.stringify(key)} is a key of ${JSON.stringify(name)} as well`);
         owners.set(key, name);
       }
@@ -75,7 +75,7 @@ Deno.test("lockKeys() gives no key to two names, nor two keys of a name alike", 
 Deno.test("lockKeys() of one name is no key of a name that looks like it", () => {
   const tags = new SlotTags("");
   for (const name of names) {
-    for (const key of lockKeys(PREFIX + name, "", tags).slice(1)) {
+    for (const key of lockKeys(PREFIX + name, tags).slice(1)) {
       assert(!key.startsWith(PREFIX), `${JSON.stringify(key)} would be the lock of ${JSON.stringify(key.slice(5))}`);
     }
   }
@@ -87,10 +87,10 @@ Deno.test("lockOf() finds the lock of each key, and KeySpace takes none for a na
     const keys = new KeySpace({ keyPrefix }, "");
     for (const name of names) {
       for (const prefix of ["", PREFIX, "{app}:"]) {
-        const [lock, ...others] = lockKeys(prefix + name, keyPrefix, tags);
-        if (lockOf(keyPrefix + lock, keyPrefix, tags) !== lock) continue; // It looks like a key of another lock.
+        const [lock, ...others] = lockKeys(prefix + name, tags);
+        if (lockOf(keyPrefix + lock, tags) !== lock) continue; // It looks like a key of another lock.
         for (const key of others) {
-          assertEquals(lockOf(keyPrefix + key, keyPrefix, tags), lock);
+          assertEquals(lockOf(keyPrefix + key, tags), lock);
           assertThrows(() => keys.keysOf(key), StoreError, "belongs to the lock");
         }
       }
@@ -104,7 +104,7 @@ Deno.test("lockKeys() gives the documented keys for a name without braces", () =
 });
 
 Deno.test("lockKeys() refuses a key prefix with which no two keys share a slot", () => {
-  assertThrows(() => lockKeys("lock:a}b", "{}"), RangeError, "{}");
+  assertThrows(() => lockKeys("lock:a}b", new SlotTags("{}")), RangeError, "{}");
 });
 
 /** A short name out of few characters, so that all kinds of tags come up. */

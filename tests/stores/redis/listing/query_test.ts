@@ -184,12 +184,12 @@ Deno.test("lockOf() finds the lock of each of its keys, and leaves others alone"
   for (const keyPrefix of ["", "app:", "{x}:", "a{b", "}"]) {
     const tags = new SlotTags(keyPrefix);
     for (const name of NAMES) {
-      for (const key of lockKeys(`lock:${name}`, keyPrefix, tags)) {
-        assertEquals(lockOf(keyPrefix + key, keyPrefix, tags), `lock:${name}`, JSON.stringify([keyPrefix, key]));
+      for (const key of lockKeys(`lock:${name}`, tags)) {
+        assertEquals(lockOf(keyPrefix + key, tags), `lock:${name}`, JSON.stringify([keyPrefix, key]));
       }
     }
     for (const other of ["{a}", "{a}:", "{a}:other", "{a}b:queue", "a:queue", "{}:queue", ":queue", ""]) {
-      assertEquals(lockOf(keyPrefix + other, keyPrefix, tags), other);
+      assertEquals(lockOf(keyPrefix + other, tags), other);
     }
   }
 });
