@@ -36,11 +36,8 @@ export class MemoryLock extends LockRecord<MemoryHolder, MemoryWaiter> {
     return this.holders.size === 0 && this.queue.length === 0 && this.taken.size === 0;
   }
 
-  /** Deletes the holders whose leases have ended. */
   deleteExpired(now: Instant): void {
-    for (const [handle, { since, lease }] of this.holders) {
-      if (elapsed(since, now) >= lease) this.holders.delete(handle);
-    }
+    for (const [handle, holder] of this.holders) if (leftOf(holder, now) <= 0) this.holders.delete(handle);
   }
 
   /** Makes the claim's handle a holder. A lease that ends later is kept: its holder trusts it already. */
@@ -55,7 +52,7 @@ export class MemoryLock extends LockRecord<MemoryHolder, MemoryWaiter> {
       return;
     }
     // An attempt may be executed twice, and late.
-    holder.lease = Math.max(lease, holder.lease - elapsed(holder.since, now));
+    holder.lease = Math.max(lease, leftOf(holder, now));
     holder.since = now;
     holder.claim = claim;
     holder.fence = fence;
@@ -71,13 +68,19 @@ export class MemoryLock extends LockRecord<MemoryHolder, MemoryWaiter> {
 
   /** Returns for how long the newest holder has held the lock, in milliseconds; `undefined` if a waiter is ahead. */
   heldFor(claim: Claim, now: Instant): number | undefined {
-    const ahead = this.queue.find((waiter) => !isDead(waiter, now) || handleOf(waiter.claim) === handleOf(claim));
+    const alive = aliveAt(now);
+    const ahead = this.queue.find((waiter) => alive(waiter) || handleOf(waiter.claim) === handleOf(claim));
     if (ahead !== undefined && handleOf(ahead.claim) !== handleOf(claim)) return undefined;
     return Math.max(0, now.wall - Math.max(...Array.from(this.holders.values(), ({ grantedAt }) => grantedAt)));
   }
 }
 
-/** Returns whether a waiter was silent for so long that it is dead. */
-export function isDead({ wake, activeAt }: MemoryWaiter, now: Instant): boolean {
-  return wake === undefined && elapsed(activeAt, now) >= DEAD_MS;
+/** Returns how much is left of a lease, in milliseconds. */
+export function leftOf({ since, lease }: MemoryHolder, now: Instant): number {
+  return lease - elapsed(since, now);
+}
+
+/** Returns a function that tells whether a waiter is alive: it sleeps, or was not silent for long. */
+export function aliveAt(now: Instant): (waiter: MemoryWaiter) => boolean {
+  return ({ wake, activeAt }) => wake !== undefined || elapsed(activeAt, now) < DEAD_MS;
 }

@@ -1,11 +1,11 @@
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../contract/quorum_node.ts";
 import type { Observer } from "../../contract/events.ts";
 import { aborted, calledOrAborted } from "../../time/aborted.ts";
-import { type Clock, elapsed, type Instant, SystemClock } from "../../time/clock.ts";
+import { type Clock, type Instant, SystemClock } from "../../time/clock.ts";
 import { checkEvict, type EvictTarget } from "../../internal/listing/eviction.ts";
 import { HandoffStore } from "../../handoff/handoff_store.ts";
 import { HandoffPlace } from "../../handoff/place.ts";
-import { checkQuery } from "../../internal/listing/query_options.ts";
+import { checkQuery, pageOf } from "../../internal/listing/query_options.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -15,6 +15,7 @@ import {
   type EvictOptions,
   handleOf,
   type Kind,
+  type ListingStore,
   type Meta,
   type QueryOptions,
   type Renewal,
@@ -25,18 +26,13 @@ import { Fences } from "./fences.ts";
 import type { Admission } from "../../rules/lock_record.ts";
 import { fits } from "../../rules/occupancy.ts";
 import { readMeta } from "../../internal/process/meta.ts";
-import { snapshotOf } from "./listing.ts";
-import { DEAD_MS, isDead, type MemoryLock, type MemoryWaiter, RETRY_MS } from "./lock.ts";
+import { snapshotOf } from "../../rules/snapshot.ts";
+import { aliveAt, DEAD_MS, leftOf, type MemoryHolder, type MemoryLock, type MemoryWaiter, RETRY_MS } from "./lock.ts";
 import { Locks } from "./locks.ts";
 import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
 
 /** A store in the memory of this process. */
-export interface InMemoryStore extends Store {
-  /** Revokes the lock of its holders, or of the named holders, and serves the queue. Resolves to how many lost it. */
-  evict(name: string, options?: EvictOptions): Promise<number>;
-  /** Lists the holders and the waiters of the locks. */
-  query(options?: QueryOptions): Promise<Snapshot>;
-}
+export type InMemoryStore = ListingStore;
 
 /**
  * Returns a store in memory. Each call creates a new, empty store.
@@ -58,7 +54,6 @@ export function memory(options: MemoryOptions = {}): InMemoryStore {
   return new HandoffStore(store, clock, undefined, new HandoffPlace(store)) as Store as InMemoryStore;
 }
 
-/** An attempt that was not granted. */
 type RefusedAttempt = Exclude<Attempt, { granted: true }>;
 
 /** A claim that is granted now, with its lock. */
@@ -93,20 +88,13 @@ export class MemoryStore implements QuorumNode {
     if ("granted" in admitted) return Promise.resolve(admitted);
     const { lock, admission } = admitted;
     const now = this.#clock.now();
-    const alive = (waiter: MemoryWaiter) => !isDead(waiter, now);
-    const last = this.#fences.last(claim.name);
-    const issue = lock.issue(claim, admission, last, now.wall, alive);
-    if (issue.last > last) this.#fences.raise(claim.name, issue.last);
-    this.#grant(lock, claim, issue.fence, issue.run);
-    const { fence, fences } = issue;
-    const contended = lock.queue.some(alive);
-    return Promise.resolve({
-      granted: true,
-      fence,
-      fences,
-      contended,
-      run: issue.run.map(({ claim }) => handleOf(claim)),
-    });
+    const alive = aliveAt(now);
+    const before = this.#fences.last(claim.name);
+    const { fence, fences, run, last } = lock.issue(claim, admission, before, now.wall, alive);
+    if (last > before) this.#fences.raise(claim.name, last);
+    this.#grant(lock, claim, fence, run);
+    const handles = run.map(({ claim }) => handleOf(claim));
+    return Promise.resolve({ granted: true, fence, fences, contended: lock.queue.some(alive), run: handles });
   }
 
   /** Drops the place of a handle that a run took out of the queue: it does not come back. */
@@ -196,8 +184,7 @@ export class MemoryStore implements QuorumNode {
     const lock = this.#locks.get(claim.name);
     const waiter = lock?.waiter(claim);
     // It may have become its turn between the attempt and this call.
-    const now = this.#clock.now();
-    const alive = (waiter: MemoryWaiter) => !isDead(waiter, now);
+    const alive = aliveAt(this.#clock.now());
     const due = lock !== undefined && waiter !== undefined && lock.admissible(alive).includes(waiter);
     if (due) return Promise.resolve();
     if (waiter === undefined) return aborted(signal);
@@ -236,7 +223,17 @@ export class MemoryStore implements QuorumNode {
 
   query(options?: QueryOptions): Promise<Snapshot> {
     // What is wrong with the options rejects, as it does elsewhere.
-    return Promise.resolve().then(() => snapshotOf(this.#locks, checkQuery(options), this.#clock.now()));
+    return Promise.resolve().then(() => this.#query(checkQuery(options)));
+  }
+
+  #query(options: QueryOptions): Snapshot {
+    const { name } = options;
+    const { names, cursor } = pageOf(name === undefined ? this.names : [name], options);
+    const now = this.#clock.now();
+    const left = (holder: MemoryHolder) => leftOf(holder, now);
+    // Some of the names are no longer used.
+    const locks = names.flatMap((name) => this.#locks.get(name) ?? []);
+    return snapshotOf(locks.map((lock) => [lock, left] as const), cursor);
   }
 
   /** Decides whether the claim can be granted. If it cannot, and the caller waits, puts it into the queue. */
@@ -248,7 +245,7 @@ export class MemoryStore implements QuorumNode {
     const known = queued ?? lock.taken.get(handleOf(claim));
     const waiter = known ?? { claim, ticket: ++this.#lastTicket, queuedAt: now.wall, activeAt: now, wake: undefined };
     waiter.activeAt = now;
-    const decision = lock.decide(claim, waiter, known !== undefined, steal, (waiter) => !isDead(waiter, now));
+    const decision = lock.decide(claim, waiter, known !== undefined, steal, aliveAt(now));
     if (decision.outcome === "conflict") return { granted: false, conflict: decision.conflict };
     if (decision.outcome === "free") {
       if (decision.steals) this.#revoke(lock, claim.meta);
@@ -280,8 +277,7 @@ export class MemoryStore implements QuorumNode {
   /** Wakes the waiters of a lock that can hold it now. Removes a lock without holders and waiters. */
   #serve(name: string, lock: MemoryLock): void {
     if (lock.unused) this.#locks.delete(name);
-    const now = this.#clock.now();
-    for (const { wake } of lock.next((waiter) => !isDead(waiter, now))) wake?.();
+    for (const { wake } of lock.next(aliveAt(this.#clock.now()))) wake?.();
   }
 }
 
@@ -290,7 +286,7 @@ export class MemoryStore implements QuorumNode {
  * waits for the first of its queue.
  */
 function retryAfter({ holders }: MemoryLock, present: Kind, now: Instant): number {
-  const leases = [...holders.values()].map(({ since, lease }) => lease - elapsed(since, now));
+  const leases = Array.from(holders.values(), (holder) => leftOf(holder, now));
   const left = typeof present === "number" || leases.length === 0 ? Math.min(...leases) : Math.max(...leases);
   return Math.max(1, Math.min(left, RETRY_MS));
 }

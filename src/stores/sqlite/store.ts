@@ -15,10 +15,10 @@ import {
   type Granted,
   handleOf,
   kindOf,
+  type ListingStore,
   type QueryOptions,
   type Renewal,
   type Snapshot,
-  type Store,
 } from "../../contract/store.ts";
 import { LockFile } from "./file/file.ts";
 import { Heartbeats } from "./watch/heartbeats.ts";
@@ -33,12 +33,8 @@ import { Sweeper } from "./tables/sweeper.ts";
 import { enqueue, grant, noteRun, revoke } from "./tables/transitions.ts";
 import { LocalWaiters, type QueuedWaiter } from "./watch/local_waiters.ts";
 
-/** A store that has a file open. */
-export interface SqliteStore extends Store, Disposable {
-  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
-  evict(name: string, options?: EvictOptions): Promise<number>;
-  /** Lists the holders and the waiters of the locks in this file, in all processes, in the order of the names. */
-  query(options?: QueryOptions): Promise<Snapshot>;
+/** A store that has a file open. `query()` lists the locks of all processes, in the order of the names. */
+export interface SqliteStore extends ListingStore, Disposable {
   /** Closes the file. Waiters reject at once; locks that are still held end with their leases. */
   close(): void;
 }
@@ -60,10 +56,8 @@ export interface SqliteStore extends Store, Disposable {
  * keeps all others from writing until it goes on or ends. A transaction of this store takes about 0.1 ms, and no more
  * than a few milliseconds when many calls share it.
  *
- * **Versions.** All processes must use versions of the same layout. A file of the previous layout is converted at its
- * first use: its holders keep their locks until they release them, and processes of the old version are granted none
- * afterwards. A file of version 0.1 is converted when it is opened while it has no holders and no waiters; until then
- * it is refused.
+ * **Versions.** All processes must use versions with the same layout of the tables: calls on a file of another layout
+ * reject with a `StoreError` that is `permanent`.
  *
  * @example
  * ```ts
@@ -181,7 +175,7 @@ export class FileStore implements SqliteStore {
 
   /** Drops the place of a handle that a run took out of the queue: it does not come back. */
   forget(claim: Claim): void {
-    if (this.#waiters.get(claim)?.taken) this.#poller.delete(claim);
+    if (this.#waiters.get(claim)?.state === "taken") this.#poller.delete(claim);
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -205,7 +199,6 @@ export class FileStore implements SqliteStore {
   }
 
   close(): void {
-    if (this.closed) return;
     this.#revocations.stop();
     this.#file.close((run) => this.#heartbeats.deleteClient(run));
     // The waiters ask again, and find the file closed.
@@ -224,7 +217,7 @@ export class FileStore implements SqliteStore {
   async #readAttempt(claim: Claim, waiter: QueuedWaiter, { steal }: AttemptOptions): Promise<Attempt | undefined> {
     const { woken } = waiter;
     waiter.woken = false;
-    if (woken || steal || !waiter.queued) return undefined;
+    if (woken || steal || waiter.state !== "queued") return undefined;
     const state = await this.#file.read((run, now) => {
       return readLockState(run, claim, waiter.ticket, this.#heartbeats.view(now));
     });
@@ -248,7 +241,7 @@ export class FileStore implements SqliteStore {
       return { state, place: waits ? enqueue(run, claim, waiter, view) : undefined };
     });
     if (granted !== undefined) {
-      for (const member of granted.members) this.#waiters.take(member);
+      for (const member of granted.members) member.state = "taken";
       this.#poller.delete(claim);
       // Other handles of the owner, or other shared handles, may be granted the lock now.
       if (claim.handle !== undefined || kindOf(claim) !== "exclusive") await this.#poller.check(claim.name);
@@ -278,7 +271,6 @@ export class FileStore implements SqliteStore {
   }
 }
 
-/** Returns the answer to a claim that cannot be granted. */
 function refusal({ outcome }: LockState, waiter: QueuedWaiter | undefined): Attempt {
   if (typeof outcome === "object") return { granted: false, conflict: outcome };
   const ms = waiter?.usesWakeups ? RETRY_ASLEEP_MS : RETRY_MS;

@@ -96,3 +96,18 @@ testWithFixture("attempt() reports no conflict while a lock has only waiters", a
   assertEquals(await ask(fixture.b, second!), false, "no conflict: nobody holds another kind");
   for (const claim of [first!, second!]) assert(await fixture.a.release(claim));
 });
+
+testWithFixture("evict() takes the lock from all holders, and leaves the queue", async (fixture) => {
+  assertEquals(await fixture.a.evict("name"), 0);
+  const readers = [claimOf({ mode: "shared" }), claimOf({ mode: "shared" })];
+  const [brief, other] = [claimOf({ mode: "shared", lease: 100 }), claimOf({ name: "other" })];
+  const writer = claimOf();
+  for (const claim of [...readers, brief, other]) assertEquals(await ask(fixture.a, claim), true);
+  await fixture.clock.advance(200);
+  assertEquals(await ask(fixture.a, writer), false);
+  assertEquals(await fixture.b.evict("name"), 2);
+  for (const reader of readers) assertEquals(await fixture.a.renew(reader), "lost");
+  assertEquals(await fixture.a.renew(other), "renewed");
+  assertEquals(await ask(fixture.a, writer), true);
+  for (const claim of [writer, other]) assert(await fixture.a.release(claim));
+});

@@ -139,7 +139,9 @@ testWithFixture(
 
 Deno.test("sqlite() of a file that cannot be opened throws a permanent StoreError", () => {
   const path = `${Deno.makeTempDirSync({ prefix: "holdfast_" })}/missing/locks.db`;
-  const error = assertThrows(() => sqlite(path), StoreError, `Cannot open "${path}": unable to open database file`);
+  const error = assertThrows(() => sqlite(path), StoreError, ": unable to open database file");
+  // A long path is cut.
+  assert(error.message.startsWith(`Cannot open "${path.slice(0, 20)}`), error.message);
   assertEquals([error.code, error.permanent], ["store", true]);
   assert(error.message.endsWith("Its directory must exist, and be writable"), error.message);
   assertInstanceOf(error.cause, Error);

@@ -6,7 +6,6 @@ import { Closable } from "../../../internal/closable.ts";
 import { reason } from "../../../internal/reason.ts";
 import { BusyTime } from "./busy_time.ts";
 import { isBusy, storeError } from "./errors.ts";
-import { eventLoopTurn } from "./event_loop_turn.ts";
 import { ensureTables } from "../tables/schema.ts";
 import { prepare, type Statements } from "../tables/statements.ts";
 import { transact } from "./transact.ts";
@@ -66,7 +65,6 @@ export class LockFile extends Closable {
       // Busy, or broken: other clients delete what a dead client leaves.
     }
     this.foundClosed();
-    this.#statements = undefined;
     this.#database.close();
     this.#closing.abort("closed");
     for (const { reject } of this.#tasks.splice(0)) reject(this.#closedError());
@@ -201,6 +199,11 @@ export class LockFile extends Closable {
     const cause = new Error("database is not open");
     return new StoreError(`The store ${show(this.#path)} is closed`, { permanent: true, cause });
   }
+}
+
+/** Resolves after a turn of the event loop, sooner than any timer. */
+export function eventLoopTurn(): Promise<void> {
+  return new Promise((resolve) => void globalThis.setImmediate(resolve));
 }
 
 function open(path: string): DatabaseSync {

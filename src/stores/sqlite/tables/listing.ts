@@ -2,8 +2,7 @@ import { nameFilter, withRanks } from "../../../internal/listing/query_options.t
 import { readMeta } from "../../../internal/process/meta.ts";
 import { ownerOfKey } from "../../../rules/occupancy.ts";
 import type { Entry, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../../contract/store.ts";
-import { eventLoopTurn } from "../file/event_loop_turn.ts";
-import type { LockFile } from "../file/file.ts";
+import { eventLoopTurn, type LockFile } from "../file/file.ts";
 import type { LockView } from "./lock_state.ts";
 
 /** How many names are read before the event loop turns. */
@@ -24,7 +23,6 @@ interface Name {
   readonly key: string | Uint8Array;
 }
 
-/** A row of a statement. */
 type Row = Readonly<Record<string, unknown>>;
 
 /** Lists the holders and waiters of the selected names, in the order of the file, after all earlier calls. */
@@ -48,8 +46,9 @@ export async function list(
       const entry = entryOf(row, source);
       // Between the names of the page there are others.
       if (!wanted(entry.name)) continue;
-      if (row["held"] === 1) held.push(holderOf(entry, row));
-      else waiting.push(row["held"] === 2 ? { ...entry, member: true } : entry);
+      const { held: kind, expiresIn, place } = row;
+      if (kind === 1) held.push({ ...entry, expiresIn: Number(expiresIn), fence: BigInt(Number(place)) });
+      else waiting.push(kind === 2 ? { ...entry, member: true } : entry);
     }
     listed += page.length;
     last = page.at(-1)?.text ?? last;
@@ -59,7 +58,7 @@ export async function list(
 }
 
 /** Yields the selected names, a part at a time, in their order. Some have no holder and no waiter. */
-async function* namesOf(source: Source, options: QueryOptions): AsyncGenerator<Name[]> {
+async function* namesOf({ file, decoder }: Source, options: QueryOptions): AsyncGenerator<Name[]> {
   const { match, limit = Infinity, cursor = "" } = options;
   const only = options.name ?? (match?.includes("*") ? undefined : match);
   if (only !== undefined) {
@@ -72,7 +71,10 @@ async function* namesOf(source: Source, options: QueryOptions): AsyncGenerator<N
   const most = match === undefined ? Math.min(CHUNK, limit + 1) : CHUNK;
   let after: string | Uint8Array = cursor;
   for (;;) {
-    const names = await readNames(source, { after, prefix, most });
+    const rows = await file.read((run, now) => {
+      return run.names.all(after, prefix, after, now, most, after, prefix, after, most, most);
+    });
+    const names = rows.map(({ name }) => ({ text: decoder.decode(name as Uint8Array), key: name as Uint8Array }));
     yield names.filter(({ text }) => wanted(text));
     const last = names.at(-1);
     if (last === undefined || names.length < most || !last.text.startsWith(prefix)) return;
@@ -86,20 +88,6 @@ function prefixOf(match = ""): string {
   const [prefix = ""] = match.split("*");
   // Half a surrogate pair cannot be encoded.
   return prefix.isWellFormed() ? prefix : "";
-}
-
-/** The names to read: `most` names after `after`, and not before `prefix`. */
-interface Part {
-  readonly after: string | Uint8Array;
-  readonly prefix: string;
-  readonly most: number;
-}
-
-async function readNames({ file, decoder }: Source, { after, prefix, most }: Part): Promise<Name[]> {
-  const rows = await file.read((run, now) => {
-    return run.names.all(after, prefix, after, now, most, after, prefix, after, most, most);
-  });
-  return rows.map(({ name }) => ({ text: decoder.decode(name as Uint8Array), key: name as Uint8Array }));
 }
 
 /** Returns the rows of the names from the first to the last. */
@@ -122,8 +110,4 @@ function entryOf({ name, handle, ownerKey, kind, since, meta }: Row, { decoder }
     meta: readMeta(typeof meta === "string" ? meta : undefined),
     since: typeof since === "number" ? since : undefined,
   };
-}
-
-function holderOf(entry: Entry, { expiresIn, place }: Row): HolderEntry {
-  return { ...entry, expiresIn: Number(expiresIn), fence: BigInt(Number(place)) };
 }

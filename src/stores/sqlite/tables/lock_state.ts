@@ -1,4 +1,4 @@
-import { ownerKey } from "../../../rules/occupancy.ts";
+import { ownerKey, permitsOf } from "../../../rules/occupancy.ts";
 import { type Claim, type Conflict, handleOf, type Kind, kindOf } from "../../../contract/store.ts";
 import type { Statements } from "./statements.ts";
 
@@ -84,9 +84,4 @@ function isNext(run: Statements, claim: Claim, known: number | undefined, view: 
   if (typeof kind !== "number") return true;
   const taken = run.permitsTaken.get(name, now, name, ticket, client, now, deadAfter, kind)?.["taken"];
   return Number(taken) < kind;
-}
-
-/** Returns how many owners may hold a semaphore at once; `Infinity` for every other kind. */
-function permitsOf(kind: Kind): number {
-  return typeof kind === "number" ? kind : Infinity;
 }

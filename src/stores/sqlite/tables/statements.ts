@@ -9,7 +9,7 @@ export const FORGET_MS = 600_000;
 export const SWEEP_LIMIT = 100;
 
 /** How many waiters ahead of another are counted. */
-export const RANK_LIMIT = 20;
+const RANK_LIMIT = 20;
 
 /**
  * The condition that a waiter is alive in the view of one client: it is the client's own, or its client wrote a
@@ -20,9 +20,6 @@ const ALIVE = "(q.client = ? OR abs(? - c.seen) < ?)";
 /** The live waiters ahead of a ticket. Takes name, ticket, client, now, deadAfter. */
 const AHEAD = `FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client
   WHERE q.name = ? AND q.ticket < ? AND ${ALIVE}`;
-
-/** The condition for the holders that lose a lock. Takes name, handle or null, fence or null. */
-const MEANT = "name = ? AND handle = ifnull(?, handle) AND fence = ifnull(?, fence)";
 
 /**
  * The statements. Above each statement are its values, in their order: binding by names would take longer than the
@@ -80,10 +77,9 @@ const STATEMENTS = {
   expiry: `SELECT expires FROM holdfast_holders WHERE name = ? AND handle = ?`,
   // name, handle
   release: `DELETE FROM holdfast_holders WHERE name = ? AND handle = ?`,
-  // name, handle or null, fence or null, now
-  countHolders: `SELECT count(*) AS holders FROM holdfast_holders WHERE ${MEANT} AND expires > ?`,
-  // name, handle or null, fence or null
-  releaseHolders: `DELETE FROM holdfast_holders WHERE ${MEANT}`,
+  // name, handle or null, fence or null, now. The holders that lose a lock, and whether they still held it.
+  releaseHolders: `DELETE FROM holdfast_holders WHERE name = ? AND handle = ifnull(?, handle)
+    AND fence = ifnull(?, fence) RETURNING expires > ? AS held`,
   countRevocation: `UPDATE holdfast_evictions SET count = count + 1`,
   revocations: `SELECT count FROM holdfast_evictions`,
   // ticket or null, name, handle, ownerKey, kind, client, since, meta. A ticket restores the place of a waiter that was

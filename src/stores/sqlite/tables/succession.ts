@@ -18,14 +18,12 @@ export interface Succession {
 /** A claim that can be granted. */
 export interface Grantee {
   readonly claim: Claim;
-  /** The lock in the view of the claim. */
   readonly state: LockState;
   readonly view: LockView;
   /** Whether the claim is granted ahead of the queue, so that no waiter follows it. */
   readonly stolen: boolean;
 }
 
-/** Returns the waiters after a claim. */
 export function succession(run: Statements, waiters: LocalWaiters, grantee: Grantee): Succession {
   const { claim, state: { ticket, ownFence }, view, stolen } = grantee;
   const next = !stolen && ownFence === undefined;

@@ -12,7 +12,6 @@ export interface GrantedBlock {
   readonly fences: number;
 }
 
-/** A place in the queue. */
 export interface QueuePlace {
   /** The ticket: smaller than the ticket of every later waiter. */
   readonly ticket: number;
@@ -24,7 +23,11 @@ export interface QueuePlace {
 export function grant(run: Statements, claim: Claim, state: LockState, wish: number, now: number): GrantedBlock {
   const { expired, ticket, ownFence } = state;
   const { name, lease, renewal = 0, meta = null } = claim;
-  if (expired) deleteExpired(run, name, now);
+  if (expired) {
+    run.deleteExpired.run(name, now);
+    // Counted as a revocation: if the clock was ahead and is right again, such a holder still trusts its lease.
+    run.countRevocation.run();
+  }
   if (ticket !== undefined) run.dequeue.run(ticket);
   // A handle that asks again for several gets new ones: it is not known how many it had.
   const own = wish === 1 && ownFence !== undefined;
@@ -46,10 +49,9 @@ export function noteRun(
 
 /** Revokes the lock of the selected holders, also where their leases have ended. Returns how many still held it. */
 export function revoke(run: Statements, name: string, now: number, { handle, fence }: Meant = {}): number {
-  const meant = [name, handle ?? null, fence === undefined ? null : Number(fence)] as const;
-  const held = Number(run.countHolders.get(...meant, now)?.["holders"]);
-  if (run.releaseHolders.run(...meant).changes > 0) run.countRevocation.run();
-  return held;
+  const revoked = run.releaseHolders.all(name, handle ?? null, fence === undefined ? null : Number(fence), now);
+  if (revoked.length > 0) run.countRevocation.run();
+  return revoked.filter(({ held }) => held === 1).length;
 }
 
 /** Puts the claim's handle into the queue. Returns its place: the former place, if it had been deleted. */
@@ -78,11 +80,4 @@ function nextBlock(run: Statements, name: string, wish: number, now: number): Gr
   const fences = Math.min(blockLength(BigInt(fence), wish, now), Number.MAX_SAFE_INTEGER - fence + 1);
   run.raiseFence.run(fence + fences - 1);
   return { fence, fences };
-}
-
-/** Deletes the holders whose leases have ended. */
-function deleteExpired(run: Statements, name: string, now: number): void {
-  run.deleteExpired.run(name, now);
-  // Counted as a revocation: if the clock was ahead and is right again, such a holder still trusts its lease.
-  run.countRevocation.run();
 }

@@ -5,7 +5,7 @@ import { HEARTBEAT_MS, Liveness } from "./liveness.ts";
 import type { LockView } from "../tables/lock_state.ts";
 import type { Statements } from "../tables/statements.ts";
 import { enqueue } from "../tables/transitions.ts";
-import type { LocalWaiters, QueuedWaiter } from "./local_waiters.ts";
+import type { LocalWaiters } from "./local_waiters.ts";
 
 /** After how many heartbeats (2 s) without sleeping or asking a waiter leaves the queue. */
 const IDLE_LIMIT = 8;
@@ -67,7 +67,8 @@ export class Heartbeats {
       const known = Number(run.heartbeat.run(now, this.#client).changes) > 0;
       return { gone, known, writtenAt: this.#clock.now() };
     });
-    for (const waiter of gone) waiter.queued = false;
+    // A run may have taken it in the same transaction.
+    for (const waiter of gone) if (waiter.state === "queued") waiter.state = "idle";
     // The last waiter may have left meanwhile.
     if (this.#liveness.lastHeartbeat === undefined) return;
     this.#liveness.heartbeat(writtenAt);
@@ -76,17 +77,15 @@ export class Heartbeats {
 
   /** Gives all waiters their places back: this client wrote nothing for so long that others have deleted it. */
   #restoreWaiters(): void {
-    // If it fails, the next attempt of the waiter brings its ticket.
-    for (const waiter of this.#waiters.all) this.#restore(waiter).catch(() => {});
-  }
-
-  #restore(waiter: QueuedWaiter): Promise<void> {
-    const { claim } = waiter;
-    return this.#file.write((run, now) => {
-      const waits = waiter.queued && !waiter.releasing && this.#waiters.get(claim) === waiter;
-      // It may have been granted in the same transaction.
-      const granted = run.expiry.get(claim.name, handleOf(claim)) !== undefined;
-      if (waits && !granted) enqueue(run, claim, waiter, this.view(now));
-    });
+    for (const waiter of this.#waiters.all) {
+      const { claim } = waiter;
+      this.#file.write((run, now) => {
+        const waits = waiter.state === "queued" && !waiter.releasing && this.#waiters.get(claim) === waiter;
+        // It may have been granted in the same transaction.
+        const granted = run.expiry.get(claim.name, handleOf(claim)) !== undefined;
+        if (waits && !granted) enqueue(run, claim, waiter, this.view(now));
+        // If it fails, the next attempt of the waiter brings its ticket.
+      }).catch(() => {});
+    }
   }
 }

@@ -20,35 +20,32 @@ const DEAD_AT_FIRST_MS = 6_000;
  * process kept the file busy, or the machine was asleep.
  */
 export class Liveness {
-  #since: Instant | undefined;
-  #last: Instant | undefined;
-  #interrupted = false;
+  /** Between which heartbeats there was no gap; `undefined` while the client has no waiters. */
+  #written: { readonly first: Instant; readonly afterGap: boolean; readonly last: Instant } | undefined;
 
   /** When the last heartbeat was written; `undefined` while the client has no waiters. */
   get lastHeartbeat(): Instant | undefined {
-    return this.#last;
+    return this.#written?.last;
   }
 
   heartbeat(now: Instant): void {
-    const gap = this.#last !== undefined && isGap(this.#last, now);
-    if (this.#since === undefined || gap) {
-      this.#since = now;
-      this.#interrupted = gap;
-    }
-    this.#last = now;
+    const known = this.#written;
+    const afterGap = known !== undefined && isGap(known.last, now);
+    this.#written = known === undefined || afterGap ? { first: now, afterGap, last: now } : { ...known, last: now };
   }
 
   /** Starts again, once the client has no waiters. */
   end(): void {
-    this.#since = this.#last = undefined;
+    this.#written = undefined;
   }
 
   /** Returns after how many milliseconds without a heartbeat another client is dead; `Infinity` if unknown. */
   deadAfter(now: Instant): number {
-    if (this.#since === undefined || this.#last === undefined) return DEAD_AT_FIRST_MS;
-    if (isGap(this.#last, now)) return Infinity;
-    if (now.monotonic - this.#since.monotonic >= DEAD_MS) return DEAD_MS;
-    return this.#interrupted ? Infinity : DEAD_AT_FIRST_MS;
+    if (this.#written === undefined) return DEAD_AT_FIRST_MS;
+    const { first, afterGap, last } = this.#written;
+    if (isGap(last, now)) return Infinity;
+    if (now.monotonic - first.monotonic >= DEAD_MS) return DEAD_MS;
+    return afterGap ? Infinity : DEAD_AT_FIRST_MS;
   }
 }
 

@@ -6,10 +6,11 @@ import type { QueuePlace } from "../tables/transitions.ts";
 /** A waiting handle of this process. It keeps its place even if the file has lost it. */
 export interface QueuedWaiter extends QueuePlace {
   readonly claim: Claim;
-  /** Whether it is in the queue in the file; `false` after its caller has not asked for some time. */
-  queued: boolean;
-  /** Whether a run has taken it out of the queue: it may come back, however late. */
-  taken: boolean;
+  /**
+   * Whether it is in the queue in the file, a run has taken it out of there (it may come back, however late), or its
+   * caller has not asked for some time.
+   */
+  state: "queued" | "taken" | "idle";
   /** How many of its attempts are running. */
   attempts: number;
   releasing: boolean;
@@ -26,22 +27,27 @@ export interface QueuedWaiter extends QueuePlace {
 }
 
 /** The handles of this process that wait for one name. */
-export interface Queue {
+export class Queue {
   readonly name: string;
   /** The waiters by the ids of their handles, in the order of their tickets. */
-  readonly waiters: Map<string, QueuedWaiter>;
+  readonly waiters: Map<string, QueuedWaiter> = new Map();
   /** The waiters whose owners may hold the lock by another handle. */
-  readonly owned: Set<QueuedWaiter>;
+  readonly owned: Set<QueuedWaiter> = new Set();
   /** The version of the file's data at the last check; `undefined`: a check is due. */
   dataVersion: number | undefined;
   /** When the next check is due even if the data does not change, in milliseconds of the monotonic clock. */
   checkAt: number;
   /** The result of the last check: it differs when the holders or the waiters ahead have changed. */
-  summary: string;
+  summary = "";
   /** When the result last changed, in milliseconds of the monotonic clock. */
   changedAt: number;
   /** How many waiters are ahead of the first waiter of this process, up to a limit. */
-  rank: number;
+  rank = 0;
+
+  constructor(name: string, now: number) {
+    this.name = name;
+    this.checkAt = this.changedAt = now;
+  }
 }
 
 /** The handles of this process that wait, by name. */
@@ -65,12 +71,11 @@ export class LocalWaiters {
   /** Whether any waiter is in the queue in the file. */
   get anyQueued(): boolean {
     for (const { waiters } of this.#queues.values()) {
-      for (const { queued } of waiters.values()) if (queued) return true;
+      for (const { state } of waiters.values()) if (state === "queued") return true;
     }
     return false;
   }
 
-  /** Returns the waiters for a name, if any. */
   queue(name: string): Queue | undefined {
     return this.#queues.get(name);
   }
@@ -89,16 +94,14 @@ export class LocalWaiters {
     const now = this.#clock.now().monotonic;
     const known = this.get(claim);
     if (known !== undefined) {
-      known.queued = true;
-      known.taken = false;
+      known.state = "queued";
       return;
     }
     const waiter: QueuedWaiter = {
       claim,
       ticket,
       since,
-      queued: true,
-      taken: false,
+      state: "queued",
       attempts: 0,
       releasing: false,
       wake: undefined,
@@ -107,15 +110,10 @@ export class LocalWaiters {
       idleHeartbeats: 0,
       askedAt: now,
     };
-    const queue = this.queue(claim.name) ?? this.#open(claim.name, now);
+    const queue = this.queue(claim.name) ?? new Queue(claim.name, now);
+    this.#queues.set(claim.name, queue);
     queue.waiters.set(handleOf(claim), waiter);
     if (claim.handle !== undefined) queue.owned.add(waiter);
-  }
-
-  /** Records that a run has taken a waiter out of the queue. */
-  take(waiter: QueuedWaiter): void {
-    waiter.queued = false;
-    waiter.taken = true;
   }
 
   /** Removes a handle that has stopped waiting. */
@@ -137,24 +135,9 @@ export class LocalWaiters {
     const idle: QueuedWaiter[] = [];
     for (const waiter of this.all) {
       waiter.idleHeartbeats = waiter.wake !== undefined || waiter.attempts > 0 ? 0 : waiter.idleHeartbeats + 1;
-      if (waiter.idleHeartbeats >= limit && waiter.queued) idle.push(waiter);
-      if (!waiter.queued && !waiter.taken && now - waiter.askedAt > FORGET_MS) this.delete(waiter.claim);
+      if (waiter.idleHeartbeats >= limit && waiter.state === "queued") idle.push(waiter);
+      if (waiter.state === "idle" && now - waiter.askedAt > FORGET_MS) this.delete(waiter.claim);
     }
     return idle;
-  }
-
-  #open(name: string, now: number): Queue {
-    const queue: Queue = {
-      name,
-      waiters: new Map(),
-      owned: new Set(),
-      dataVersion: undefined,
-      checkAt: now,
-      summary: "",
-      changedAt: now,
-      rank: 0,
-    };
-    this.#queues.set(name, queue);
-    return queue;
   }
 }

@@ -25,9 +25,9 @@ const WAKE_LIMIT = 32;
 const TURN_MS = 4;
 
 /**
- * Polls the file for all waiters of one client, and wakes the waiters that have their turn. A poll first asks whether
- * another connection has written to the file. Only then, or when a lease has ended, it checks the first waiters of each
- * queue.
+ * Polls the file while there are waiters of this client, and wakes the waiters that have their turn. A poll first asks
+ * whether another connection has written to the file. Only then, or when a lease has ended, it checks the first waiters
+ * of each queue.
  */
 export class Poller {
   readonly #file: LockFile;
@@ -39,7 +39,6 @@ export class Poller {
   /** Whether the last poll had no time for some of the queues. */
   #behind = false;
 
-  /** Creates the poller. It does not poll until there is a waiter. */
   constructor(file: LockFile, waiters: LocalWaiters, heartbeats: Heartbeats, clock: Clock) {
     this.#file = file;
     this.#waiters = waiters;
@@ -53,7 +52,6 @@ export class Poller {
     if (this.#timer === undefined) this.#schedule(POLL_MS.min);
   }
 
-  /** Removes a handle that has stopped waiting. */
   delete(claim: Claim): void {
     this.#waiters.delete(claim);
     if (this.#timer !== undefined && !this.#waiters.anyQueued) this.#stop();

@@ -10,7 +10,6 @@ const POLL_MS = 50;
 interface RevocationWatch {
   readonly name: string;
   readonly handle: string;
-  /** Called when the lock was revoked. */
   readonly revoked: () => void;
   /** Whether a poll has found the handle among the holders. */
   found: boolean;
@@ -24,7 +23,6 @@ export class RevocationPoll {
   #count: unknown;
   #timer: Timer | undefined;
 
-  /** Creates the poll. It does not start until a handle watches. */
   constructor(file: LockFile, clock: Clock) {
     this.#file = file;
     this.#clock = clock;
@@ -45,7 +43,6 @@ export class RevocationPoll {
 
   stop(): void {
     this.#timer?.cancel();
-    this.#timer = undefined;
   }
 
   #schedule(): void {

@@ -12,15 +12,15 @@ Deno.test("LocalWaiters.idle() returns idle waiters, and forgets them after ten 
   waiters.get(asks)!.attempts = 1;
   for (let i = 1; i <= 7; i++) assertEquals(waiters.idle(8), [], `${i}`);
   assertEquals(waiters.idle(8).map(({ claim }) => claim), [gone]);
-  waiters.get(gone)!.queued = false;
+  waiters.get(gone)!.state = "idle";
   assert(waiters.anyQueued, "the others have their places");
   assertEquals(waiters.idle(8), []);
   clock.stall(600_000);
   waiters.idle(8);
   assertEquals(waiters.get(gone)?.ticket, 0);
   waiters.add(gone, { ticket: 7, since: 0 });
-  assertEquals([waiters.get(gone)?.ticket, waiters.get(gone)?.queued], [0, true], "its own place");
-  waiters.get(gone)!.queued = false;
+  assertEquals([waiters.get(gone)?.ticket, waiters.get(gone)?.state], [0, "queued"], "its own place");
+  waiters.get(gone)!.state = "idle";
   clock.stall(1);
   waiters.idle(8);
   assertEquals(waiters.get(gone), undefined);
