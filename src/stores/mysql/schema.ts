@@ -1,6 +1,5 @@
 import { quoted, text } from "./statements.ts";
 
-/** Returns the statement that makes the table of the locks. */
 export function createTable(table: string): string {
   return `CREATE TABLE IF NOT EXISTS ${quoted(table)} (
   name VARBINARY(1024) NOT NULL PRIMARY KEY,

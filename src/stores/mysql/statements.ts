@@ -1,4 +1,4 @@
-import { hexOf, hexOfBytes } from "../../internal/sql/hex.ts";
+import { hexOf } from "../../internal/sql/hex.ts";
 import type { KeyVersion } from "../../engine/mod.ts";
 
 /** The server's clock, in microseconds since 1970, whatever the time zone of the connection. */
@@ -32,11 +32,10 @@ export interface Reply {
   readonly serverStatus?: number;
 }
 
-/** The statements that read and write one table. Values are hexadecimal literals, for any `sql_mode`. */
+/** The statements that read and write one table of the database. Values are hexadecimal, for any `sql_mode`. */
 export class MysqlStatements {
   readonly #table: string;
 
-  /** Creates the statements for a table in the database of the connection. */
   constructor(table: string) {
     this.#table = quoted(table);
   }
@@ -81,11 +80,6 @@ export class MysqlStatements {
 /** Returns the name of a table, quoted for any `sql_mode`. */
 export function quoted(table: string): string {
   return `\`${table.replaceAll("`", "``")}\``;
-}
-
-/** Returns a version that never existed before: 128 random bits, in hexadecimal. */
-export function newVersion(): string {
-  return hexOfBytes(crypto.getRandomValues(new Uint8Array(16)));
 }
 
 /**

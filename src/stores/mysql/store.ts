@@ -1,7 +1,7 @@
 import { StoreError } from "../../contract/errors.ts";
 import { Closable } from "../../internal/closable.ts";
-import { checkHexCursor, textOfHex } from "../../internal/sql/hex.ts";
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
+import { checkHexCursor, randomHex, textOfHex } from "../../internal/sql/hex.ts";
+import type { ListingStore } from "../../contract/store.ts";
 import type {
   Backend,
   FoundDocument,
@@ -22,15 +22,10 @@ import {
   ROWS_LIMIT,
   VARIABLES,
 } from "./schema.ts";
-import { MysqlStatements, newVersion, type Reply } from "./statements.ts";
+import { MysqlStatements, type Reply } from "./statements.ts";
 
-/** A store in a table of MariaDB or MySQL. */
-export interface MysqlStore extends Store {
-  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
-  evict(name: string, options?: EvictOptions): Promise<number>;
-  /** Lists the holders and the waiters of all locks in this table, in the order of the names. */
-  query(options?: QueryOptions): Promise<Snapshot>;
-}
+/** A store in a table of MariaDB or MySQL. `query()` lists all locks in the table, in the order of the names. */
+export type MysqlStore = ListingStore;
 
 /**
  * Returns a store in a table of MariaDB or MySQL, which is made at the first use.
@@ -56,9 +51,8 @@ export interface MysqlStore extends Store {
  */
 export function mysql(pool: MysqlPool | MysqlCallbackPool, options: MysqlOptions = {}): MysqlStore {
   const settings = checkMysqlOptions(pool, options);
-  // A backend that lists gives a store with both methods.
   const backend = new MysqlBackend(settings.connections, settings.table);
-  return casOf(backend, settings.engine, pool, JSON.stringify([settings.table])) as MysqlStore;
+  return casOf(backend, settings.engine, pool, JSON.stringify([settings.table]));
 }
 
 /**
@@ -93,25 +87,20 @@ const [IN_TRANSACTION, AUTOCOMMIT] = [1, 2];
  */
 const EARLIEST = Date.UTC(2020);
 
-/** Keeps documents as rows of a table. */
+/** Keeps documents as rows of a table. The first call examines the table, and makes it if it is missing. */
 export class MysqlBackend extends Closable implements Backend<string | undefined> {
+  /** Whether several servers write. Known after the first call. */
+  severalClocks = false;
   readonly #connections: MysqlConnections;
   readonly #table: string;
   readonly #statements: MysqlStatements;
-  #severalClocks = false;
   #prepared: Promise<void> | undefined;
 
-  /** Creates the backend. Sends nothing: the first call examines the table, and makes it if it is missing. */
   constructor(connections: MysqlConnections, table: string) {
     super();
     this.#connections = connections;
     this.#table = table;
     this.#statements = new MysqlStatements(table);
-  }
-
-  /** Whether several servers write. Known after the first call. */
-  get severalClocks(): boolean {
-    return this.#severalClocks;
   }
 
   get lateBecause(): string | undefined {
@@ -124,7 +113,7 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
     if (row === undefined) throw foreignReply();
     const [autocommit, inTransaction, clock, version, value] = row;
     checkAutocommit(Number(autocommit) === 1);
-    if (Number(inTransaction) !== 0) throw leftOpen();
+    if (Number(inTransaction) !== 0) throw new StoreError(LEFT_OPEN);
     return found(clock, version, value);
   }
 
@@ -134,7 +123,7 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
     expected: string | undefined,
     { notBefore }: WriteOptions,
   ): Promise<WriteResult<string | undefined>> {
-    const version = newVersion();
+    const version = randomHex();
     const reply = await this.#change(
       expected === undefined
         ? this.#statements.insert(name, value, version)
@@ -142,9 +131,7 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
     );
     if (reply === undefined) return { written: false };
     const time = Number(reply.insertId) / 1_000;
-    if (time > 0 && time < EARLIEST) {
-      throw foreignReply();
-    }
+    if (time > 0 && time < EARLIEST) throw foreignReply();
     return { written: true, version, time: time > 0 ? time : undefined };
   }
 
@@ -179,9 +166,7 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
     if (!(changed >= 0 && changed <= most)) throw foreignReply();
     checkAutocommit((serverStatus & AUTOCOMMIT) !== 0);
     // MySQL has written the row, which a commit would keep; a StoreError says that nothing was done.
-    if ((serverStatus & IN_TRANSACTION) !== 0) {
-      throw changed === 0 ? leftOpen() : new Error(LEFT_OPEN);
-    }
+    if ((serverStatus & IN_TRANSACTION) !== 0) throw changed === 0 ? new StoreError(LEFT_OPEN) : new Error(LEFT_OPEN);
     return changed > 0 ? reply : undefined;
   }
 
@@ -201,7 +186,7 @@ export class MysqlBackend extends Closable implements Backend<string | undefined
       throw new StoreError(`sql_select_limit is ${limit} on a connection of the pool: ${how}`, { permanent: true });
     }
     checkAutocommit(variables.get("autocommit") === "ON");
-    this.#severalClocks = hasSeveralWriters(variables);
+    this.severalClocks = hasSeveralWriters(variables);
     let columns = await this.#rows(columnsOf(this.#table));
     if (columns.length === 0) {
       await this.#query(createTable(this.#table));
@@ -262,10 +247,6 @@ function checkAutocommit(isOn: boolean): void {
   if (isOn) return;
   const why = "autocommit is off on the connections of the pool: what they write is not done until somebody commits";
   throw new StoreError(`${why}. Pass a pool with autocommit`, { permanent: true });
-}
-
-function leftOpen(): StoreError {
-  return new StoreError(LEFT_OPEN);
 }
 
 /** Returns the number of an error of the server or the client. */

@@ -20,11 +20,9 @@ interface PoolDetails extends PgPool {
 interface PostgresJsDetails extends PostgresJsClient {
   readonly options?: { readonly prepare?: unknown };
   unsafe(...query: readonly [text: string, values?: readonly unknown[], options?: { prepare: true }]): PostgresJsQuery;
-  /** Returns a parameter of a type. */
   typed(value: string, type: number): unknown;
 }
 
-/** A query of postgres.js. */
 interface PostgresJsQuery extends ReturnType<PostgresJsClient["unsafe"]> {
   /** `null` until it is given to a connection. */
   readonly state?: unknown;
@@ -75,11 +73,6 @@ export class PostgresConnections {
     this.#hasGrown = true;
   }
 
-  /** Runs a statement with its values inside. */
-  run(statement: string): Promise<readonly unknown[][]> {
-    return this.#send(statement);
-  }
-
   /**
    * Runs a statement that is used often: prepared, if possible. A server that does not know the name of the statement,
    * or knows it already, has not executed it.
@@ -89,7 +82,7 @@ export class PostgresConnections {
       try {
         const values = new Parameters();
         const text = statement(values);
-        return await this.#send(this.#hasGrown ? text + GROWN : text, values.all);
+        return await this.run(this.#hasGrown ? text + GROWN : text, values.all);
       } catch (error) {
         if (!isUnprepared(error)) throw error;
         this.unprepare();
@@ -98,7 +91,8 @@ export class PostgresConnections {
     return await this.run(statement(this.literals));
   }
 
-  async #send(text: string, values?: readonly string[]): Promise<readonly unknown[][]> {
+  /** Runs a statement with its values inside, or prepared with values beside it. */
+  async run(text: string, values?: readonly string[]): Promise<readonly unknown[][]> {
     switch (this.#kind) {
       case "pg pool":
         return await this.#sendToPg(text, values);

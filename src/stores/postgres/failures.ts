@@ -37,7 +37,6 @@ export function isAboutTable(error: unknown): boolean {
   return [MISSING_TABLE, MISSING_RIGHT].includes(sqlStateOf(error));
 }
 
-/** Returns whether the client was closed for good. */
 export function isClosed(error: unknown): boolean {
   return CLOSED.test(sqlStateOf(error)) || error instanceof Error && CLOSED.test(error.message);
 }

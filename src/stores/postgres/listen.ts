@@ -3,7 +3,6 @@ import type { PgClient, PgliteClient, PostgresClient, PostgresJsClient, Postgres
 
 /** The callbacks of a channel. */
 export interface ChannelListener {
-  /** Called for each notification. */
   readonly notified: (payload: string) => void;
   /** Called when notifications begin to arrive, and again after each gap. */
   readonly opened: () => void;
@@ -15,23 +14,19 @@ export interface ChannelListener {
 export type Listen = (listener: ChannelListener) => Promise<(() => void) | undefined>;
 
 /** Returns the function that listens to a channel, for the option `listen`; `undefined` if waiters poll. */
-export function listenOf(
-  client: PostgresClient,
-  { kind, listen }: PostgresSettings,
-  channel: string,
-): Listen | undefined {
+export function listenOf(client: PostgresClient, { listen }: PostgresSettings, channel: string): Listen | undefined {
   if (listen === undefined) return undefined;
-  if (listen === true) {
-    return kind === "pglite"
-      ? listenWithPglite(client as PgliteClient, channel)
-      : listenWithPostgresJs(client as PostgresJsClient, channel);
+  const source = listen === true ? client : listen;
+  switch (postgresKind(source)) {
+    case "pglite":
+      return listenWithPglite(source as PgliteClient, channel);
+    case "postgres.js":
+      return listenWithPostgresJs(source as PostgresJsClient, channel);
+    default:
+      return listenWithPg(source as () => PgClient, channel);
   }
-  return postgresKind(listen) === "postgres.js"
-    ? listenWithPostgresJs(listen as PostgresJsClient, channel)
-    : listenWithPg(listen as () => PgClient, channel);
 }
 
-/** Listens with `sql` of postgres.js. */
 function listenWithPostgresJs(sql: PostgresJsClient, channel: string): Listen {
   return once(({ notified, opened }) => sql.listen!(channel, notified, opened));
 }
@@ -54,7 +49,6 @@ function once(listen: (listener: ChannelListener) => PromiseLike<unknown>): List
   };
 }
 
-/** Listens with a `Client` of pg. */
 function listenWithPg(make: () => PgClient, channel: string): Listen {
   return async ({ notified, opened, lost }) => {
     const client = make();

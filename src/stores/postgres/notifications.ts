@@ -126,7 +126,9 @@ export class Notifications {
       if (elapsed(this.#heardAt, now) >= SILENT_MS && this.#probe === undefined) void this.#check();
       return () => {
         later?.cancel();
-        this.#end(key, all, watch);
+        all.delete(watch);
+        if (all.size === 0) this.#watches.delete(key);
+        this.#closeLater();
       };
     });
   }
@@ -135,12 +137,6 @@ export class Notifications {
     const asked = this.#asked.get(key);
     if (asked?.version !== version || asked.at < this.#openedAt) return true;
     return asked.news !== undefined && asked.news.at > asked.at && asked.news.version !== version;
-  }
-
-  #end(key: string, all: Set<DocumentWatch>, watch: DocumentWatch): void {
-    all.delete(watch);
-    if (all.size === 0) this.#watches.delete(key);
-    this.#closeLater();
   }
 
   /**

@@ -78,7 +78,6 @@ export interface PostgresSettings {
   readonly schema: string;
   readonly table: string;
   readonly listen: true | PostgresJsClient | (() => PgClient) | undefined;
-  readonly severalClocks: boolean;
   readonly engine: CasOptions;
 }
 
@@ -110,8 +109,7 @@ export function checkPostgresOptions(client: PostgresClient, options: PostgresOp
   if (bytes > MAX_NAMES_BYTES) {
     throw new RangeError(`schema and table must have at most ${MAX_NAMES_BYTES} bytes of UTF-8 together: got ${bytes}`);
   }
-  const severalClocks = engine.maxClockSkew !== undefined;
-  return { kind, schema, table, listen: checkListen(client, kind, listen), severalClocks, engine };
+  return { kind, schema, table, listen: checkListen(client, kind, listen), engine };
 }
 
 function checkIdentifier(option: string, name: string): void {

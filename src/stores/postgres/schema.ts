@@ -2,12 +2,11 @@ import { StoreError } from "../../contract/errors.ts";
 import { quoted } from "../../internal/sql/postgres_client.ts";
 import { hexOf } from "../../internal/sql/hex.ts";
 import { foreignAnswer } from "./failures.ts";
-import { type TableName, text } from "./statements.ts";
+import { qualified, type TableName, text } from "./statements.ts";
 
 /** The columns of the table, in the order of their names. */
 const COLUMNS = "name bytea not null, value text not null, version uuid not null";
 
-/** Runs a statement. */
 export type Run = (statement: string) => Promise<readonly unknown[][]>;
 
 /** The schema, the table and the user's rights, as the server reports them. */
@@ -24,9 +23,8 @@ interface FoundTable {
   readonly mayWrite: boolean;
 }
 
-/** Returns the statement that makes the table. */
-export function tableSql({ schema, table }: TableName): string {
-  return `CREATE TABLE IF NOT EXISTS ${quoted(schema)}.${quoted(table)} (name bytea PRIMARY KEY, ` +
+export function tableSql(name: TableName): string {
+  return `CREATE TABLE IF NOT EXISTS ${qualified(name)} (name bytea PRIMARY KEY, ` +
     `value text NOT NULL, version uuid NOT NULL) WITH (fillfactor = 50)`;
 }
 
@@ -43,7 +41,7 @@ export async function prepareTable(name: TableName, run: Run): Promise<void> {
   }
   const problem = problemOf(name, found);
   if (problem !== undefined) {
-    throw new StoreError(`Cannot use the table ${full(name)}: ${problem}`, { permanent: true });
+    throw new StoreError(`Cannot use the table ${qualified(name)}: ${problem}`, { permanent: true });
   }
 }
 
@@ -112,21 +110,17 @@ function problemOf(
   { user, schema, mayUse, kind, columns, unique, mayWrite }: FoundTable,
 ): string | undefined {
   const [of, to] = [quoted(name.schema), quoted(user)];
-  const grant = `GRANT SELECT, INSERT, UPDATE, DELETE ON ${full(name)} TO ${to}`;
+  const grant = `GRANT SELECT, INSERT, UPDATE, DELETE ON ${qualified(name)} TO ${to}`;
   if (!schema) return `there is no schema ${of}. Run: CREATE SCHEMA ${of} AUTHORIZATION ${to}`;
   if (!mayUse) return `the user ${to} may not use the schema. Run: GRANT USAGE ON SCHEMA ${of} TO ${to}`;
   if (kind === "") return `it does not exist, and the user ${to} may not make it. Run: ${tableSql(name)}; ${grant}`;
-  const rename = `ALTER TABLE ${full(name)} RENAME TO ${quoted(`${name.table}_old`)}`;
+  const rename = `ALTER TABLE ${qualified(name)} RENAME TO ${quoted(`${name.table}_old`)}`;
   if (!kind.startsWith("r")) return "it is no ordinary table. Pass another one as the option table";
   if (columns !== COLUMNS || !unique) {
     const layout = `${columns || "no columns"}${unique ? "" : "; name is not unique"}`;
     return `it has another layout (${layout}). Pass another one as the option table, or run: ${rename}`;
   }
-  if (kind === "ru") return `it is UNLOGGED: a crash would empty it. Run: ALTER TABLE ${full(name)} SET LOGGED`;
+  if (kind === "ru") return `it is UNLOGGED: a crash would empty it. Run: ALTER TABLE ${qualified(name)} SET LOGGED`;
   if (!mayWrite) return `the user ${to} may not write to it. Run: ${grant}`;
   return undefined;
-}
-
-function full({ schema, table }: TableName): string {
-  return `${quoted(schema)}.${quoted(table)}`;
 }

@@ -1,4 +1,4 @@
-import { hexOf, hexOfBytes } from "../../internal/sql/hex.ts";
+import { hexOf } from "../../internal/sql/hex.ts";
 import { quoted } from "../../internal/sql/postgres_client.ts";
 import type { KeyVersion } from "../../engine/mod.ts";
 
@@ -8,24 +8,20 @@ export interface TableName {
   readonly table: string;
 }
 
+/** Returns the quoted name of a table, with its schema. */
+export function qualified({ schema, table }: TableName): string {
+  return `${quoted(schema)}.${quoted(table)}`;
+}
+
 /** A document to write. */
 export interface NewDocument {
   readonly name: string;
   readonly value: string;
   /** Its new version: 32 hexadecimal digits. */
   readonly version: string;
-  /** Whether listeners are notified. */
   readonly notify: boolean;
   /** The id of the store object that alone has to act then, if it is known. */
   readonly heir?: string | undefined;
-}
-
-/**
- * Returns a mark for the last column of a statement's rows, so that no answer to another statement is taken for its
- * own. It never repeats, and is also the version that the statement writes.
- */
-export function newMark(): string {
-  return hexOfBytes(crypto.getRandomValues(new Uint8Array(16)));
 }
 
 /** The server's clock, in milliseconds since the Unix epoch. Not `now()`, which is the start of the transaction. */
@@ -63,12 +59,7 @@ export class Literals implements Values {
   readonly text: (value: string) => string = text;
   readonly bytes: (value: string) => string = bytes;
 
-  /**
-   * Creates the values of a statement.
-   *
-   * @param simple whether it is sent with the simple protocol: then its transaction begins at the same moment, else
-   * never
-   */
+  /** With the simple protocol the transaction of a statement begins at the same moment, else never. */
   constructor(simple: boolean) {
     this.alone = simple ? "transaction_timestamp() = statement_timestamp()" : "true";
   }
@@ -99,17 +90,17 @@ export class Parameters implements Values {
 /**
  * The statements of one table. Each is a transaction of its own and waits for no other: a locked row is skipped, and a
  * name that another transaction inserts has an advisory lock. A write returns a row if it was accepted. Every row ends
- * with the mark of its statement, which is also the new version of a write.
+ * with the mark of its statement, so that no answer to another statement is taken for its own. The mark never repeats,
+ * and is also the new version of a write.
  */
 export class DocumentStatements {
   readonly #table: string;
   readonly #key: string;
   readonly #channel: string;
 
-  /** Creates the statements. */
-  constructor({ schema, table }: TableName, channel: string) {
-    this.#table = `${quoted(schema)}.${quoted(table)}`;
-    this.#key = hexOf(`${schema}.${table}`);
+  constructor(name: TableName, channel: string) {
+    this.#table = qualified(name);
+    this.#key = hexOf(`${name.schema}.${name.table}`);
     this.#channel = text(channel);
   }
 
@@ -171,14 +162,13 @@ export class DocumentStatements {
       ` FROM ${this.#table} AS locks WHERE name > decode(${text(after)}, 'hex') ORDER BY locks.name LIMIT ${limit}`;
   }
 
-  /** Notifies listeners. */
   notify(payload: string): string {
     return `SELECT count(${this.#notification(text(payload))})::text AS notified`;
   }
 
   /**
    * Returns a condition that only one transaction at a time fulfils for a name, because a second insert or delete would
-   * wait for the commit of the first. @param hex an expression for the name in hexadecimal digits
+   * wait for the commit of the first.
    *
    * @param hex an expression for the name in hexadecimal digits
    */
@@ -218,7 +208,6 @@ function uuid(version: string | null): string {
   return version === null ? "NULL::uuid" : `'${version}'::uuid`;
 }
 
-/** Returns a literal for the bytes of a text. */
 export function bytes(value: string): string {
   return PLAIN.test(value) ? `'${value}'::bytea` : `decode('${hexOf(value)}', 'hex')`;
 }

@@ -1,9 +1,9 @@
 import { StoreError } from "../../contract/errors.ts";
 import { Closable } from "../../internal/closable.ts";
-import { checkHexCursor, hexOf, textOfHex } from "../../internal/sql/hex.ts";
+import { checkHexCursor, hexOf, randomHex, textOfHex } from "../../internal/sql/hex.ts";
 import { ShortLivedMap } from "../../time/short_lived.ts";
 import { type Clock, SystemClock } from "../../time/clock.ts";
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
+import type { ListingStore } from "../../contract/store.ts";
 import type {
   Backend,
   FoundDocument,
@@ -27,15 +27,10 @@ import {
   type PostgresSettings,
 } from "./options.ts";
 import { prepareTable } from "./schema.ts";
-import { asciiJson, DocumentStatements, FEW_PAGES, newMark, pageOf, type Values } from "./statements.ts";
+import { asciiJson, DocumentStatements, FEW_PAGES, pageOf, type Values } from "./statements.ts";
 
-/** A store in a PostgreSQL database. */
-export interface PostgresStore extends Store {
-  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
-  evict(name: string, options?: EvictOptions): Promise<number>;
-  /** Lists the holders and the waiters of all locks in the table, in the order of the names' bytes. */
-  query(options?: QueryOptions): Promise<Snapshot>;
-}
+/** A store in a PostgreSQL database. `query()` lists all locks in the table, in the order of the names' bytes. */
+export type PostgresStore = ListingStore;
 
 /**
  * Returns a store in a table of a PostgreSQL database. The table is made at the first use. If the user may not make it,
@@ -71,9 +66,8 @@ export interface PostgresStore extends Store {
  */
 export function postgres(client: PostgresClient, options: PostgresOptions = {}): PostgresStore {
   const settings = checkPostgresOptions(client, options);
-  // A backend that lists gives a store with both methods.
   const backend = new PostgresBackend(client, settings, new SystemClock());
-  return casOf(backend, settings.engine, client, JSON.stringify([settings.schema, settings.table])) as PostgresStore;
+  return casOf(backend, settings.engine, client, JSON.stringify([settings.schema, settings.table]));
 }
 
 /** How long the connection that listens is kept when nobody waits, in milliseconds. */
@@ -85,7 +79,6 @@ const CONTENDED_WRITES = 16;
 /** How often a read is repeated that another transaction preceded, as happens where the default is serializable. */
 const READS = 5;
 
-/** How a statement is run. */
 interface RunOptions {
   /** How often at most. */
   readonly times: number;
@@ -95,7 +88,6 @@ interface RunOptions {
   readonly mark?: string;
 }
 
-/** Keeps documents in a table of PostgreSQL. */
 export class PostgresBackend extends Closable implements Backend<string | null> {
   readonly severalClocks: boolean;
   readonly watch?: (key: string, version: string | null, signal: AbortSignal, options?: WatchOptions) => Promise<void>;
@@ -116,7 +108,7 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
     this.#connections = new PostgresConnections(client, settings.kind);
     this.#settings = settings;
     this.#clock = clock;
-    this.severalClocks = settings.severalClocks;
+    this.severalClocks = settings.engine.maxClockSkew !== undefined;
     const channel = `holdfast:${settings.schema}.${settings.table}`;
     this.#statements = new DocumentStatements(settings, channel);
     const listen = listenOf(client, settings, channel);
@@ -170,7 +162,7 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
   ): Promise<WriteResult<string | null>> {
     const delay = await this.#prepare();
     const at = this.#notifications?.asks(hexOf(key)) ?? 0;
-    const version = newMark();
+    const version = randomHex();
     const document = { name: key, value: asciiJson(value), version, notify, heir };
     const contended = this.#contended.get(key) ?? 0;
     const statement = (values: Values) => {
@@ -226,7 +218,7 @@ export class PostgresBackend extends Closable implements Backend<string | null> 
   /** Runs a statement with a mark, up to `times` times. Returns no row if another transaction came first. */
   async #run(
     statement: (values: Values, mark: string) => string,
-    { times, often = false, mark = newMark() }: RunOptions,
+    { times, often = false, mark = randomHex() }: RunOptions,
   ): Promise<readonly unknown[][]> {
     const marked = (values: Values) => statement(values, mark);
     const run = () =>

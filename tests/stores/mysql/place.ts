@@ -31,12 +31,15 @@ export const CLIENTS: Readonly<Record<"mysql2" | "mysql2 with callbacks" | "mari
 /** The name of a client. */
 export type ClientName = keyof typeof CLIENTS;
 
-/** Not to wait for the disk, which would be longer than leases of the suite allow; a killed server still forgets nothing. */
+/**
+ * Not to wait for the disk, which would be longer than leases of the suite allow; a killed server still forgets
+ * nothing.
+ */
 const QUICK = ["--innodb-flush-log-at-trx-commit=2", "--max-connections=500"];
 
 /**
- * How often {@linkcode Place.quiet} looks and finds nothing under way. Not for how long: while a busy machine keeps this
- * process from running, its timers wait as well.
+ * How often {@linkcode Place.quiet} looks and finds nothing under way. Not for how long: while a busy machine keeps
+ * this process from running, its timers wait as well.
  */
 const QUIET_LOOKS = 20;
 
@@ -102,7 +105,10 @@ export class Place implements AsyncDisposable {
     return pool;
   }
 
-  /** Resolves when nothing is under way: nobody waits for the release of a lock that was lost, which may pause meanwhile. */
+  /**
+   * Resolves when nothing is under way: nobody waits for the release of a lock that was lost, which may pause
+   * meanwhile.
+   */
   async quiet(): Promise<void> {
     let [looks, before] = [0, this.#sent];
     await until(() => {
@@ -120,7 +126,9 @@ export class Place implements AsyncDisposable {
     );
   }
 
-  /** Returns a store that does not hand on, for tests that call it themselves. It is connected, and the table is there. */
+  /**
+   * Returns a store that does not hand on, for tests that call it themselves. It is connected, and the table is there.
+   */
   async engine(client?: ClientName): Promise<CasStore> {
     const backend = this.backend(client);
     // Until then the store does not know how old the time of the first reply is.

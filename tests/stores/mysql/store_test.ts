@@ -8,7 +8,7 @@ import { mysql, type MysqlPool } from "@holdfast/lock/mysql";
 import { checkMysqlOptions } from "../../../src/stores/mysql/options.ts";
 import { hasSeveralWriters } from "../../../src/stores/mysql/schema.ts";
 import { MysqlBackend } from "../../../src/stores/mysql/store.ts";
-import { assertRemovesMany, assertSweeps } from "../../engine/removal.ts";
+import { assertKeepsAll, backendSuite } from "../../engine/backend_suite.ts";
 import { MariadbServer } from "../../support/mariadb_server.ts";
 import { inTime } from "../../support/in_time.ts";
 import { until } from "../../support/until.ts";
@@ -117,45 +117,20 @@ for (
 
 const MODES = ["", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES,PIPES_AS_CONCAT", "ORACLE", "EMPTY_STRING_IS_NULL"];
 
-/** All characters of one byte, and those that SQL has a use for. */
-const CHARACTERS = [
-  ...Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)),
-  "\\'",
-  "'; --",
-  "/*!*/",
-  "??",
-];
-
 for (const mode of MODES) {
   for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
-    test(`MysqlBackend over ${client} keeps every byte with sql_mode "${mode}"`, async (place) => {
+    test(`MysqlBackend over ${client} keeps every text with sql_mode "${mode}"`, async (place) => {
       const { server } = Place;
       const [[row]] = await server.query("SELECT @@GLOBAL.sql_mode AS mode");
       await server.query(`SET GLOBAL sql_mode = '${mode}'`);
       try {
-        const backend = place.backend(client);
-        const all = CHARACTERS.join("");
-        const names = [...CHARACTERS.map((text) => `a${text}`), all.slice(1), `${all}${all}`, "é".repeat(512)];
-        for (const name of names) {
-          const write = await backend.write(name, `${all}${name}`, undefined, {});
-          assert(write.written, JSON.stringify(name));
-        }
-        for (const name of names) assertEquals((await backend.read(name)).value, `${all}${name}`);
-        const { documents } = await backend.list(1_000, undefined);
-        assertEquals(documents.map(({ key }) => key).sort(), [...new Set(names)].sort());
+        await assertKeepsAll(place.backend(client));
       } finally {
         await server.query(`SET GLOBAL sql_mode = '${row!["mode"]}'`);
       }
     });
   }
 }
-
-test("acquire() keeps names apart that a collation takes for the same", async (place) => {
-  const store = mysql(place.pool());
-  const names = ["a", "A", "a ", "a\0", "ä", "é", "e\u0301", "\0", " "];
-  const locks = await Promise.all(names.map((name) => acquire(store, name, { wait: 0 })));
-  for (const lock of locks) await lock.release();
-});
 
 test("mysql() keeps the locks of other tables apart, whatever their names", async (place) => {
   const pool = place.pool();
@@ -209,29 +184,8 @@ test("MysqlBackend takes what is no reply to its statement for no answer", async
 });
 
 for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
-  test(`MysqlBackend over ${client} removes many with one statement`, (place) => {
-    return assertRemovesMany(place.backend(client));
-  });
-
-  test(`mysql() over ${client} removes old rows, page by page`, (place) => assertSweeps(place.backend(client)));
-
-  test(`MysqlBackend over ${client} writes and removes only the version that is given`, async (place) => {
-    const backend = place.backend(client);
-    const absent = await backend.read("a");
-    assertEquals([absent.value, absent.version], [undefined, undefined]);
-    const first = await backend.write("a", "one", undefined, {});
-    assert(first.written);
-    assertEquals((await backend.read("a")).version, first.version);
-    assertEquals(await backend.write("a", "two", undefined, {}), { written: false });
-    const second = await backend.write("a", "two", first.version, {});
-    assert(second.written && second.version !== first.version);
-    assertEquals(await backend.write("a", "three", first.version, {}), { written: false });
-    assertEquals(await backend.write("b", "three", first.version, {}), { written: false });
-    assertEquals(await backend.remove([{ key: "a", version: first.version }]), 0);
-    assertEquals(await backend.remove([{ key: "a", version: undefined }]), 0);
-    assertEquals((await backend.read("a")).value, "two");
-    assertEquals(await backend.remove([{ key: "a", version: second.version }]), 1);
-    assertEquals((await backend.read("a")).value, undefined);
+  backendSuite<string | undefined>((what, run) => {
+    test(`MysqlBackend over ${client} ${what}`, (place) => run(() => place.backend(client)));
   });
 
   test(`MysqlBackend over ${client} gives the server's time with each read and write`, async (place) => {
@@ -262,19 +216,6 @@ test("MysqlBackend.write() is refused when it is too early by the server's clock
   assertEquals((await backend.write("a", "two", version, { notBefore: time! })).written, true);
 });
 
-test("MysqlBackend.list() gives pages, and a cursor until the last one", async (place) => {
-  const backend = place.backend();
-  for (const name of ["c", "'", "a", "b\0"]) await backend.write(name, name, undefined, {});
-  const pages: string[][] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await backend.list(2, cursor);
-    pages.push(page.documents.map(({ key, value }) => `${key}=${value}`));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  assertEquals(pages, [["'='", "a=a"], ["b\0=b\0", "c=c"], []]);
-});
-
 test("MysqlBackend.list() goes on behind a name that is no UTF-8", async (place) => {
   const backend = place.backend();
   await backend.write("a", "{}", undefined, {});
@@ -291,7 +232,7 @@ test("MysqlBackend.list() goes on behind a name that is no UTF-8", async (place)
 });
 
 test("MysqlBackend.list() rejects a cursor that it has not returned", async (place) => {
-  for (const cursor of ["' OR 1 = 1 --", "a", "0g"]) {
+  for (const cursor of ["a", "0g"]) {
     await assertRejects(() => place.backend().list(2, cursor), RangeError, "cursor must be one that query() has");
   }
 });
@@ -534,12 +475,6 @@ test("acquire() of many stores at once makes the table once", async (place) => {
   const stores = Array.from({ length: 12 }, () => mysql(place.pool()));
   await Promise.all(stores.map(async (store, i) => await (await acquire(store, `${i}`)).release()));
   assertEquals(await place.used(), []);
-});
-
-test("acquire() says what it has found that is no document", async (place) => {
-  const backend = place.backend();
-  await backend.write("a", "a text", undefined, {});
-  await refused(() => acquire(mysql(place.pool()), "a"), "is no document");
 });
 
 test("write() over mysql2 takes no row of another result for its reply", async (place) => {

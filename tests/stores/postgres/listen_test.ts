@@ -43,12 +43,17 @@ async function listening({ client }: TestClient): Promise<number> {
   return (await runPostgres(client, "SELECT FROM pg_stat_activity WHERE query ILIKE 'listen%'")).length;
 }
 
-/** Returns a backend, of which the connection that listens stays open for as long as a test takes between two watches. */
+/**
+ * Returns a backend, of which the connection that listens stays open for as long as a test takes between two watches.
+ */
 function backendOver(client: PostgresClient, options: PostgresOptions): PostgresBackend {
   return new PostgresBackend(client, checkPostgresOptions(client, options), new SystemClock(), 3_000);
 }
 
-/** Checks that a write of one backend ends a watch of another one. Nothing looks meanwhile: only a notification does that. */
+/**
+ * Checks that a write of one backend ends a watch of another one. Nothing looks meanwhile: only a notification does
+ * that.
+ */
 async function assertTold(writer: PostgresBackend, watcher: PostgresBackend, isListening = false): Promise<void> {
   const watch = (version: string | null) => {
     return inTime(watcher.watch!("a", version, new AbortController().signal), EVENT_MS, "a notification");

@@ -21,7 +21,9 @@ const NO_WAIT_MS = 5_000;
 
 type Write = (backend: PostgresBackend, version: string | null) => Promise<WriteResult<string | null> | number>;
 
-/** What the calls of the engine become: an attempt, a renewal, a release, a steal and an eviction are all one of these. */
+/**
+ * What the calls of the engine become: an attempt, a renewal, a release, a steal and an eviction are all one of these.
+ */
 const WRITES: Readonly<Record<string, Write>> = {
   "a write": (backend, version) => backend.write("a", '{"write":1}', version, {}),
   "a write that notifies": (backend, version) => backend.write("a", '{"write":2}', version, { notify: true }),

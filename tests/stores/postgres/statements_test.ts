@@ -12,7 +12,8 @@ import {
   type PostgresOptions,
 } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
-import { assertRemovesMany, assertSweeps } from "../../engine/removal.ts";
+import { assertKeepsAll, backendSuite } from "../../engine/backend_suite.ts";
+import { assertRemovesMany } from "../../engine/removal.ts";
 import { inTime } from "../../support/in_time.ts";
 import { HANG_MS } from "../../support/until.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
@@ -22,33 +23,6 @@ import { recording } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();
-
-/** Texts that would do something if they were part of a statement, and every byte that a text of UTF-8 can have. */
-const TEXTS = [
-  ...Array.from({ length: 256 }, (_, byte) => `byte ${String.fromCharCode(byte)}`),
-  ...[
-    "'",
-    '"',
-    "\\",
-    "\\'",
-    "''",
-    "$$",
-    "$holdfast$",
-    "%s",
-    "?",
-    "$1",
-    ":a",
-    "--",
-    "/*",
-    "\0",
-    "\u{feff}",
-    "\u{10ffff}",
-  ],
-  "'; DROP TABLE holdfast_locks; --",
-  "\\'; DROP TABLE holdfast_locks; --",
-  "'), ('x', 'y', 'z'); COMMIT; --",
-  "', 'hex'); DROP TABLE holdfast_locks; --",
-];
 
 /** How a server may read strings. */
 const SETTINGS: Readonly<Record<string, Record<string, string>>> = {
@@ -70,41 +44,6 @@ function backendOf(client: PostgresClient, options: PostgresOptions): PostgresBa
   return new PostgresBackend(client, checkPostgresOptions(client, options), new SystemClock());
 }
 
-/** Keeps all texts, as names and as documents, and reads and lists and removes them. None of them is a cursor. */
-async function attack(client: PostgresClient, options: PostgresOptions): Promise<void> {
-  const backend = backendOf(client, options);
-  for (const text of TEXTS) {
-    const value = JSON.stringify({ text });
-    const began = Date.now();
-    const written = await backend.write(text, value, null, { notify: true });
-    assert(written.written, text);
-    const again = await backend.write(text, value, written.version, { notify: true, notBefore: began - 1_000 });
-    assert(again.written, text);
-    const found = await backend.read(text);
-    assertEquals([JSON.parse(found.value!).text, found.version], [text, again.version]);
-    // By the server's clock, which is that of this machine.
-    assert(found.time! >= began - 1 && found.time! <= Date.now() + 1, `the time: ${found.time}`);
-  }
-  const keys: string[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await backend.list(50, cursor);
-    keys.push(...page.documents.map(({ key, value }) => {
-      assertEquals(JSON.parse(value!).text, key);
-      return key;
-    }));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  assertEquals(keys.toSorted(), TEXTS.toSorted());
-  for (const text of TEXTS) {
-    await assertRejects(() => backend.list(50, text), RangeError, "cursor must be one that query() has returned");
-  }
-  for (const text of TEXTS) {
-    assertEquals(await backend.remove([{ key: text, version: (await backend.read(text)).version }]), 1, text);
-  }
-  assertEquals((await backend.list(10, undefined)).documents, []);
-}
-
 for (const library of LIBRARIES) {
   for (const [how, settings] of Object.entries(SETTINGS)) {
     Deno.test({
@@ -112,20 +51,21 @@ for (const library of LIBRARIES) {
       ignore,
       fn: async () => {
         await using connected = connectWith(library, server().url, settings);
-        await attack(connected.client, { schema: await newSchema(connected.client) });
+        await assertKeepsAll(backendOf(connected.client, { schema: await newSchema(connected.client) }));
       },
     });
   }
 
-  Deno.test({
-    name: `PostgresBackend over ${library} removes many with one statement`,
-    ignore,
-    fn: async () => {
-      await using connected = connectWith(library, server().url);
-      const backend = backendOf(connected.client, { schema: await newSchema(connected.client) });
-      await assertRemovesMany(backend);
-      await assertSweeps(backend);
-    },
+  backendSuite<string | null>((what, run) => {
+    Deno.test({
+      name: `PostgresBackend over ${library} ${what}`,
+      ignore,
+      fn: async () => {
+        await using connected = connectWith(library, server().url);
+        const schema = await newSchema(connected.client);
+        await run(() => backendOf(connected.client, { schema }));
+      },
+    });
   });
 
   Deno.test({
@@ -145,7 +85,7 @@ for (const library of LIBRARIES) {
 
 Deno.test("PostgresBackend on a PGlite keeps every text", async () => {
   await using database = pglite();
-  await attack(database.client, {});
+  await assertKeepsAll(backendOf(database.client, { table: "texts" }));
   await assertRemovesMany(backendOf(database.client, {}));
 });
 
@@ -156,7 +96,7 @@ for (const encoding of ["LATIN1", "SQL_ASCII"]) {
     fn: async () => {
       await using other = await PostgresServer.start({ encoding });
       await using connected = connectWith("pg", other.url);
-      await attack(connected.client, {});
+      await assertKeepsAll(backendOf(connected.client, {}));
       const store = postgres(connected.client);
       await using lock = await acquire(store, "наме 名 😀", { meta: { who: "Zoë 名 😀 \0" } });
       const { held } = await store.query({ name: lock.name });
@@ -336,7 +276,9 @@ function sent(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
-/** What makes postgres.js 3.4 give each statement on a connection the answer to the next one, if another one runs there. */
+/**
+ * What makes postgres.js 3.4 give each statement on a connection the answer to the next one, if another one runs there.
+ */
 const CONFUSING: Readonly<Record<string, (sql: connect.Sql) => unknown>> = {
   "a value that cannot be sent": (sql) => void sql`SELECT ${undefined!}`.catch(() => {}),
   "a cancelled statement": async (sql) => {
@@ -361,7 +303,8 @@ for (const [what, confuse] of Object.entries(CONFUSING)) {
       name: `${call}() takes no other answer for its own after ${what}`,
       ignore,
       fn: async () => {
-        // postgres.js cancels over another connection, and nobody could catch that the server resets it: a proxy ends it.
+        // postgres.js cancels over another connection, and nobody could catch that the server resets it: a proxy ends
+        // it.
         await using proxy = await TcpProxy.start(server().port);
         const other = new pg.Client(server().url);
         await other.connect();
