@@ -10,13 +10,11 @@ export class EtcdEndpoints {
   readonly #clock: Clock;
   #current = 0;
 
-  /** Sends the first call to the first member. */
   constructor(urls: readonly string[], clock: Clock) {
     this.#urls = urls;
     this.#clock = clock;
   }
 
-  /** The member that gets the next call. */
   get current(): string {
     return this.#urls[this.#current]!;
   }

@@ -40,7 +40,6 @@ const REFUSED: readonly unknown[] = [3, 5, 7, 9, 12, 16];
 const UNCONNECTED =
   /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|\(Connect\)/;
 
-/** Returns the fault for an error of `fetch`. */
 export function faultOfFetch(url: string, error: unknown): EtcdFault {
   if (isDenied(error)) return new EtcdFault("refused", reason(error), error);
   const errors = causesOf(error);

@@ -7,11 +7,30 @@ import type { EtcdResponse, EtcdSettings } from "./options.ts";
 /** How long an answer may take, in milliseconds: the engine waits no longer. */
 const ANSWER_MS = 2_000;
 
+/** How many ranges one request reads: by default a member takes 128 operations in one (`--max-txn-ops`). */
+export const MOST_RANGES = 100;
+
 /** A key with its value, both in base64. Numbers of 64 bits are texts. */
 export interface KeyValue {
   readonly key: string;
   readonly value?: string;
   readonly "mod_revision": string;
+}
+
+/** The answer to a range request. etcd leaves out fields that are empty. */
+export interface RangeResult {
+  readonly kvs?: readonly KeyValue[];
+  readonly count?: string;
+}
+
+/** The answer to a transaction, with the answers to its requests. */
+export interface TransactionResult {
+  readonly header: { readonly revision: string };
+  readonly succeeded?: boolean;
+  readonly responses?: readonly {
+    readonly "response_range"?: RangeResult;
+    readonly "response_txn"?: { readonly succeeded?: boolean };
+  }[];
 }
 
 /** The JSON gateway of etcd 3.4 and later. */
@@ -35,6 +54,17 @@ export class EtcdGateway {
     } catch (fault) {
       throw failureOf(fault, this.#settings);
     }
+  }
+
+  /** Reads ranges with the agreement of a majority, up to 100 with one request. */
+  async ranges(requests: readonly object[]): Promise<RangeResult[]> {
+    const ranges: RangeResult[] = [];
+    for (let first = 0; first < requests.length; first += MOST_RANGES) {
+      const success = requests.slice(first, first + MOST_RANGES).map((range) => ({ request_range: range }));
+      const result = await this.call<TransactionResult>("/v3/kv/txn", { success });
+      ranges.push(...success.map((_, index) => rangeIn(result, index)));
+    }
+    return ranges;
   }
 
   /** Calls a method with a stream of results, and yields each result. */
@@ -153,6 +183,13 @@ function resultOf(url: string, status: number, text: string): unknown {
   // Each result of etcd has one.
   if (typeof result?.header !== "object") throw faultOfAnswer(url, status, text);
   return result;
+}
+
+/** Returns the answer to the range request at a place in a transaction. */
+export function rangeIn({ responses }: TransactionResult, index: number): RangeResult {
+  const range = responses?.[index]?.response_range;
+  if (range === undefined) throw lacking("range");
+  return range;
 }
 
 /** Returns the error for an answer that is no answer of etcd: the call may have been executed. */

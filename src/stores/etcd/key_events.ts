@@ -50,7 +50,6 @@ export class KeyEvents {
     void this.#run(gateway.stream<WatchResult>("/v3/watch", request, this.#end.signal));
   }
 
-  /** Ends the watch if its stream has been silent for too long. */
   endIfSilent(): void {
     if (elapsed(this.#heardAt, this.#clock.now()) >= SILENT_MS) this.#close();
   }

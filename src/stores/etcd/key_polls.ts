@@ -1,22 +1,12 @@
 import { calledOrAborted } from "../../time/aborted.ts";
 import type { Clock, Timer } from "../../time/clock.ts";
-import type { EtcdGateway, KeyValue } from "./gateway.ts";
+import { type EtcdGateway, MOST_RANGES } from "./gateway.ts";
 import type { WatchEvent } from "./key_events.ts";
-
-/** How many keys a request reads: by default a member takes 128 operations in one (`--max-txn-ops`). */
-const MOST_KEYS = 100;
 
 /** A key, and the first revision that is news. */
 interface WantedKey {
   readonly key: string;
   readonly revision: bigint;
-}
-
-/** The answers to the ranges of a transaction. A range without a change has no value. */
-interface PollResult {
-  readonly responses: readonly {
-    readonly "response_range": { readonly kvs?: readonly [KeyValue]; readonly count?: string };
-  }[];
 }
 
 /** Reads many keys with one request, again and again. Between two requests nothing keeps the process alive. */
@@ -57,27 +47,27 @@ export class KeyPolls {
     this.#next = undefined;
     this.#isAsking = true;
     const all = [...this.#waiting];
-    for (let first = 0; first < all.length; first += MOST_KEYS) {
-      await this.#askFor(all.slice(first, first + MOST_KEYS));
+    for (let first = 0; first < all.length; first += MOST_RANGES) {
+      await this.#askFor(all.slice(first, first + MOST_RANGES));
     }
     this.#isAsking = false;
     this.#askLater();
   }
 
+  /** Asks for as many keys as one request can have, so that its failure holds up no others. */
   async #askFor(waiting: readonly (readonly [call: (event: WatchEvent) => void, wanted: WantedKey])[]): Promise<void> {
-    const success = waiting.map(([, { key, revision }]) => {
-      return { request_range: { key, min_mod_revision: `${revision}` } };
-    });
     try {
-      const { responses } = await this.#gateway.call<PollResult>("/v3/kv/txn", { success });
-      waiting.forEach(([call, { key, revision }], index) => {
-        const { kvs, count } = responses[index]!.response_range;
-        if (kvs !== undefined) call({ kv: kvs[0] });
+      const ranges = await this.#gateway.ranges(
+        waiting.map(([, { key, revision }]) => ({ key, min_mod_revision: `${revision}` })),
+      );
+      for (const [index, [call, { key, revision }]] of waiting.entries()) {
+        const { kvs: [kv] = [], count } = ranges[index]!;
+        if (kv !== undefined) call({ kv });
         // A key that is not there, and was not there before, has not changed.
         else if (count === undefined && revision > 1n) {
           call({ type: "DELETE", kv: { key, mod_revision: `${revision}` } });
         }
-      });
+      }
     } catch {
       // The engine looks by itself now and then, and finds the fault.
     }

@@ -1,29 +1,24 @@
 import { base64Of, textOfBase64 } from "../../internal/base64.ts";
-import { show } from "../../internal/validation.ts";
 import { type Clock, SystemClock } from "../../time/clock.ts";
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
-import {
-  type Backend,
-  cas,
-  type FoundDocument,
-  type KeyVersion,
-  type ListedDocuments,
-  type WatchedDocument,
-  type WatchOptions,
-  type WriteResult,
+import type { ListingStore } from "../../contract/store.ts";
+import type {
+  Backend,
+  FoundDocument,
+  KeyVersion,
+  ListedDocuments,
+  WatchedDocument,
+  WatchOptions,
+  WriteResult,
 } from "../../engine/mod.ts";
-import { EtcdGateway, type KeyValue, lacking } from "./gateway.ts";
+import { casOf } from "../../engine/store.ts";
+import { EtcdGateway, type KeyValue, lacking, rangeIn, type RangeResult, type TransactionResult } from "./gateway.ts";
 import { checkEtcdOptions, type EtcdOptions } from "./options.ts";
-import { endOfLocks, EtcdTimers } from "./timers.ts";
+import { cursorBehind, endOf, type Range, rangeAt, rangeBehind } from "./pages.ts";
+import { EtcdTimers } from "./timers.ts";
 import { EtcdWatches } from "./watch.ts";
 
-/** A store in etcd. */
-export interface EtcdStore extends Store {
-  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
-  evict(name: string, options?: EvictOptions): Promise<number>;
-  /** Lists the holders and the waiters of all locks under the prefix, in the order of the names' bytes. */
-  query(options?: QueryOptions): Promise<Snapshot>;
-}
+/** A store in etcd. `query()` lists all locks under the prefix, in the order of the names' bytes. */
+export type EtcdStore = ListingStore;
 
 /**
  * Returns a store in etcd, over the JSON gateway of its members. Nothing is sent before the first call.
@@ -53,26 +48,10 @@ export interface EtcdStore extends Store {
  * @throws {RangeError} when there is no endpoint, or the prefix is empty
  */
 export function etcd(options: EtcdOptions): EtcdStore {
-  const { engine, prefix, ...settings } = checkEtcdOptions(options);
+  const settings = checkEtcdOptions(options);
   const clock = new SystemClock();
-  const gateway = new EtcdGateway({ engine, prefix, ...settings }, clock);
-  // A backend that lists gives a store with both methods.
-  return cas(new EtcdBackend(gateway, prefix, clock), engine) as EtcdStore;
-}
-
-/** The answer to a range request. etcd leaves out fields that are empty. */
-interface RangeResult {
-  readonly kvs?: readonly KeyValue[];
-  readonly more?: boolean;
-}
-
-interface TransactionResult {
-  readonly header: { readonly revision: string };
-  readonly succeeded?: boolean;
-  readonly responses?: readonly {
-    readonly "response_range"?: RangeResult;
-    readonly "response_txn"?: { readonly succeeded?: boolean };
-  }[];
+  const backend = new EtcdBackend(new EtcdGateway(settings, clock), settings.prefix, clock);
+  return casOf(backend, settings.engine, backend);
 }
 
 const ABSENT = "0";
@@ -98,15 +77,13 @@ export class EtcdBackend implements Backend<string> {
 
   async write(name: string, value: string, version: string): Promise<WriteResult<string>> {
     const key = this.#keyOf(name);
-    const { succeeded = false, header, responses } = await this.#gateway.call<TransactionResult>("/v3/kv/txn", {
+    const result = await this.#gateway.call<TransactionResult>("/v3/kv/txn", {
       compare: [unchanged(key, version)],
       success: [{ request_put: { key, value: base64Of(value) } }],
       failure: [{ request_range: { key } }],
     });
-    if (succeeded) return { written: true, version: checkRevision(header.revision) };
-    const range = responses?.[0]?.response_range;
-    if (range === undefined) throw lacking("range");
-    return { written: false, found: foundIn(range) };
+    if (result.succeeded) return { written: true, version: checkRevision(result.header.revision) };
+    return { written: false, found: foundIn(rangeIn(result, 0)) };
   }
 
   async remove(documents: readonly KeyVersion<string>[]): Promise<number> {
@@ -119,16 +96,20 @@ export class EtcdBackend implements Backend<string> {
   }
 
   async list(limit: number, cursor?: string): Promise<ListedDocuments<string>> {
-    const { kvs = [], more = false } = await this.#gateway.call<RangeResult>("/v3/kv/range", {
-      // The prefix alone is no name.
-      key: keyAfter(cursor ?? base64Of(this.#prefix), this.#prefix),
-      range_end: endOfLocks(this.#prefix),
-      limit,
-    });
-    const documents = kvs.map((each) => {
+    const found: KeyValue[] = [];
+    let range: Range | undefined = rangeAt(cursor, this.#prefix);
+    for (; range !== undefined && found.length < limit; range = rangeBehind(range, this.#prefix)) {
+      const { kvs = [] } = await this.#gateway.call<RangeResult>("/v3/kv/range", {
+        key: btoa(range.from),
+        range_end: btoa(endOf(range)),
+        limit: limit - found.length,
+      });
+      found.push(...kvs);
+    }
+    const documents = found.map((each) => {
       return { key: textOfBase64(each.key).slice(this.#prefix.length), ...foundIn({ kvs: [each] }) };
     });
-    return { documents, cursor: more ? kvs.at(-1)?.key : undefined };
+    return { documents, cursor: found.length < limit ? undefined : cursorBehind(found.map(({ key }) => key)) };
   }
 
   async watch(
@@ -146,7 +127,6 @@ export class EtcdBackend implements Backend<string> {
   }
 }
 
-/** Returns the condition that a key has this version. */
 function unchanged(key: string, version: string): object {
   return { key, target: "MOD", result: "EQUAL", mod_revision: version };
 }
@@ -160,15 +140,4 @@ function foundIn({ kvs: [found] = [] }: RangeResult): FoundDocument<string> {
 function checkRevision(revision: unknown): string {
   if (typeof revision === "string" && /^\d+$/.test(revision)) return revision;
   throw lacking("revision");
-}
-
-/** Returns the first key after a key with the prefix. */
-function keyAfter(cursor: string, prefix: string): string {
-  try {
-    const key = atob(cursor);
-    if (key.startsWith(atob(base64Of(prefix)))) return btoa(`${key}\0`);
-  } catch {
-    // It is no base64.
-  }
-  throw new RangeError(`cursor must be one that query() has returned: got ${show(cursor)}`);
 }

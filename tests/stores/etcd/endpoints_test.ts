@@ -1,5 +1,6 @@
 // Deno only: it starts servers.
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { delay } from "@std/async";
 import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
 import { EtcdEndpoints } from "../../../src/stores/etcd/endpoints.ts";
 import { EtcdFault, type EtcdFaultKind } from "../../../src/stores/etcd/failures.ts";
@@ -7,7 +8,7 @@ import { EtcdCluster } from "../../support/etcd_server.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { counting } from "./counting.ts";
-import { ignore } from "./place.ts";
+import { backendOf, ignore } from "./place.ts";
 import { etcd } from "@holdfast/lock/etcd";
 
 /** Asks members of which some fail, and returns which were asked. */
@@ -110,6 +111,28 @@ Deno.test({
     await first!.start(cluster.members, "existing");
     await until(async () => (await store.query().catch(() => undefined)) !== undefined, "a majority is back", HANG_MS);
     assertEquals((await store.query()).held.map(({ name }) => name), ["a"], "b is not held");
+  },
+});
+
+Deno.test({
+  name: "EtcdBackend gives nothing that a member remembers while its leader is silent",
+  ignore,
+  async fn() {
+    await using cluster = await EtcdCluster.start();
+    const leader = await cluster.leader();
+    const [asked, other] = cluster.members.filter((member) => member !== leader);
+    const backend = backendOf({ endpoints: [asked!.url] });
+    await backend.write("a", "a document", "0");
+    let isSilent = true;
+    leader.freeze();
+    other!.freeze();
+    const calls = [backend.read("a"), backend.list(1), backend.timers.areOver(["a"])]
+      .map((call: Promise<unknown>) => call.then(() => isSilent, () => false));
+    await delay(300);
+    isSilent = false;
+    leader.thaw();
+    other!.thaw();
+    assertEquals(await Promise.all(calls), [false, false, false]);
   },
 });
 

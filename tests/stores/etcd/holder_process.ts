@@ -1,6 +1,6 @@
 /**
- * A process that holds the lock "a" in the etcd of its first argument, under the prefix of its second, with the lease of
- * its third, until it is killed. Prints the fence after the milliseconds of its fourth.
+ * A process that holds the lock "a" in the etcd of its first argument, under the prefix of its second, with the lease
+ * of its third, until it is killed. Prints the fence after the milliseconds of its fourth.
  *
  * @module
  */

@@ -25,3 +25,27 @@ Deno.test("KeyPolls.changed() polls again for a key that comes after the last on
     assertEquals([await changed, clock.pending], [undefined, 0]);
   }
 });
+
+Deno.test("KeyPolls.changed() hears of keys behind a request that fails", async () => {
+  let requests = 0;
+  const fetch = (_: string, { body }: { readonly body: string }) => {
+    if (++requests === 1) return Promise.reject(new Error("cut"));
+    const { success } = JSON.parse(body);
+    const range = { count: "1", kvs: [{ key: btoa("a"), mod_revision: "7" }] };
+    return Promise.resolve(
+      Response.json({ header: {}, responses: Array(success.length).fill({ response_range: range }) }),
+    );
+  };
+  const clock = new VirtualClock();
+  const polls = new KeyPolls(
+    500,
+    new EtcdGateway(checkEtcdOptions({ endpoints: ["http://127.0.0.1:1"], fetch }), clock),
+    clock,
+  );
+  const over = new AbortController();
+  const heard = Array.from({ length: 101 }, (_, i) => polls.changed(btoa(`${i}`), 5n, over.signal));
+  await clock.advance(500);
+  assertEquals((await heard[100])?.kv.mod_revision, "7");
+  over.abort();
+  assertEquals(await Promise.all(heard.slice(0, 100)), Array(100).fill(undefined));
+});

@@ -19,37 +19,29 @@ export const ignore = "missing" in found;
 /** The options of a watch that a waiter waits for. */
 export const WAITED = { isWaited: true };
 
-/** Keys of their own for each test, in a cluster of the test file. */
+/** Keys of their own for each test, in the cluster of the test file. */
 export class Place {
-  /** By the number of their members. */
-  static readonly #clusters = new Map<number, EtcdCluster>();
+  static #cluster: EtcdCluster | undefined;
   static #places = 0;
   readonly prefix = `test${++Place.#places}/`;
-  readonly #cluster: EtcdCluster;
   readonly #counted = counting();
 
-  /** Makes one, in the cluster of so many members, or in the only one. */
-  constructor(members?: number) {
-    this.#cluster = members === undefined ? Place.cluster : Place.#clusters.get(members)!;
-  }
-
-  /** The cluster of a file that has one. */
+  /** The cluster of this file. */
   static get cluster(): EtcdCluster {
-    const [cluster] = Place.#clusters.values();
-    if (cluster === undefined) throw new Error("the file does not call Place.serve()");
-    return cluster;
+    if (Place.#cluster === undefined) throw new Error("the file does not call Place.serve()");
+    return Place.#cluster;
   }
 
   /** Starts a cluster before the tests of the file that calls it, and stops it after them. */
   static serve(members = 1): void {
     if (ignore) return;
-    Deno.test.beforeAll(async () => void Place.#clusters.set(members, await EtcdCluster.start(members)));
-    Deno.test.afterAll(async () => await Place.#clusters.get(members)?.[Symbol.asyncDispose]());
+    Deno.test.beforeAll(async () => void (Place.#cluster = await EtcdCluster.start(members)));
+    Deno.test.afterAll(async () => await Place.#cluster?.[Symbol.asyncDispose]());
   }
 
   /** The options of a store here. */
   get options(): EtcdOptions {
-    return { endpoints: this.#cluster.endpoints, prefix: this.prefix };
+    return { endpoints: Place.cluster.endpoints, prefix: this.prefix };
   }
 
   /** Returns a store. */
@@ -64,7 +56,7 @@ export class Place {
 
   /** Resolves when no watch is left. */
   async closed(): Promise<void> {
-    await watching(0, this.#cluster);
+    await watching(0);
   }
 
   /** Returns a backend. */
@@ -89,15 +81,15 @@ export class Place {
   }
 }
 
-/** Resolves to how many watches the servers of a cluster have. */
-export async function watchers(cluster: EtcdCluster = Place.cluster): Promise<number> {
-  const counts = cluster.members.map((member) => member.metric("etcd_debugging_mvcc_watcher_total"));
+/** Resolves to how many watches the servers have. */
+export async function watchers(): Promise<number> {
+  const counts = Place.cluster.members.map((member) => member.metric("etcd_debugging_mvcc_watcher_total"));
   return (await Promise.all(counts)).reduce((sum, count) => sum + count);
 }
 
 /** Resolves when they have so many. */
-export function watching(count: number, cluster?: EtcdCluster): Promise<void> {
-  return until(async () => await watchers(cluster) === count, `watches: ${count}`);
+export function watching(count: number): Promise<void> {
+  return until(async () => await watchers() === count, `watches: ${count}`);
 }
 
 /** Returns a backend with these options. */

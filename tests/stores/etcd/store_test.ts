@@ -2,9 +2,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Store, StoreError, tryAcquire } from "@holdfast/lock";
 import { etcd } from "@holdfast/lock/etcd";
-import { assertRemovesMany, assertSweeps } from "../../engine/removal.ts";
+import { backendSuite } from "../../engine/backend_suite.ts";
 import { EtcdServer } from "../../support/etcd_server.ts";
-import { freePort } from "../../support/redis_server.ts";
+import { freePort } from "../../support/free_port.ts";
 import { counting } from "./counting.ts";
 import { ignore, Place, WAITED, watching } from "./place.ts";
 
@@ -43,62 +43,15 @@ test("acquire() takes two trips, then one; a renewal and a release take one each
   assertEquals(trips, [2, 1, 1, 1, 1, 1]);
 });
 
-test("EtcdBackend keeps each name and each text, byte for byte", async (place) => {
-  const backend = place.backend();
-  const texts = ["a", "A", "a ", "a\0", "ä€🔒", "/", "../x", "\u{ffff}", "%2F", "x".repeat(1_000), ""];
-  for (const text of texts) {
-    const { version } = await backend.read(text);
-    assertEquals(version, "0");
-    const { written } = await backend.write(text, `value of ${text}`, version);
-    assertEquals(written, true);
-  }
-  for (const text of texts) assertEquals((await backend.read(text)).value, `value of ${text}`);
-  const { documents, cursor } = await backend.list(100);
-  assertEquals([documents.map(({ key }) => key).sort(), cursor], [
-    texts.filter((text) => text !== "").sort(),
-    undefined,
-  ]);
-});
+backendSuite<string>((what, run) => test(`EtcdBackend ${what}`, (place) => run(() => place.backend())));
 
-test("EtcdBackend keeps a text of a million bytes", async (place) => {
-  const backend = place.backend();
-  const text = "€".repeat(333_333);
-  await backend.write("a", text, "0");
-  assertEquals((await backend.read("a")).value, text);
-});
-
-test("write() refuses another version, and says what is there", async (place) => {
+test("remove() lets no version come back", async (place) => {
   const backend = place.backend();
   const first = await backend.write("a", "1", "0");
   assert(first.written);
-  assertEquals(await backend.read("a"), { value: "1", version: first.version });
-  for (const version of ["0", String(BigInt(first.version) - 1n), "9223372036854775807"]) {
-    const found = { value: "1", version: first.version };
-    assertEquals(await backend.write("a", "2", version), { written: false, found });
-  }
-  const second = await backend.write("a", "2", first.version);
-  assert(second.written && second.version !== first.version);
-  assertEquals(await backend.read("a"), { value: "2", version: second.version });
-  assertEquals(await backend.write("b", "2", first.version), {
-    written: false,
-    found: { value: undefined, version: "0" },
-  });
-});
-
-test("EtcdBackend.remove() removes many with one transaction", (place) => assertRemovesMany(place.backend()));
-
-test("etcd() removes old keys, page by page", (place) => assertSweeps(place.backend()));
-
-test("remove() removes this version, and no other", async (place) => {
-  const backend = place.backend();
-  const first = await backend.write("a", "1", "0");
-  assert(first.written);
-  assertEquals(await backend.remove([{ key: "a", version: "1" }]), 0);
-  assertEquals((await backend.read("a")).value, "1");
   assertEquals(await backend.remove([{ key: "a", version: first.version }]), 1);
-  assertEquals(await backend.read("a"), { value: undefined, version: "0" });
   const second = await backend.write("a", "1", "0");
-  assert(second.written && second.version !== first.version, "no version comes back");
+  assert(second.written && second.version !== first.version);
 });
 
 test("list() gives all keys under the prefix, on pages, and none beside them", async (place) => {
@@ -115,7 +68,6 @@ test("list() gives all keys under the prefix, on pages, and none beside them", a
   let cursor: string | undefined;
   do {
     const page = await backend.list(1, cursor);
-    assertEquals(page.documents.length, 1);
     keys.push(...page.documents.map(({ key }) => key));
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -170,7 +170,9 @@ test("watch() misses nothing that was written after the revision", async (place)
   await watching(0);
 });
 
-/** Returns a backend whose clock stands still: it does not poll where a slow server takes a second to confirm a watch. */
+/**
+ * Returns a backend whose clock stands still: it does not poll where a slow server takes a second to confirm a watch.
+ */
 function unhurried(place: Place, options: Partial<EtcdOptions> = {}): EtcdBackend {
   return place.backend(options, new VirtualClock());
 }
