@@ -1,6 +1,6 @@
 import { LATE, within } from "../../contract/release.ts";
-import { aborted } from "../../time/aborted.ts";
 import type { Clock } from "../../time/clock.ts";
+import { unlessAborted } from "../../time/wait_scope.ts";
 import type { ZookeeperDone } from "./options.ts";
 
 /** How long a call waits for a connection, in milliseconds: less than the engine waits for the call. */
@@ -50,15 +50,8 @@ export function answerTo<Results extends readonly unknown[]>(
 
 async function limited<T>(ms: number, promise: Promise<T>, { clock, signal, late }: CallLimits): Promise<T> {
   try {
-    return await within(ms, unlessGivenUp(promise, signal), clock);
+    return await within(ms, signal === undefined ? promise : unlessAborted(promise, signal), clock);
   } catch (error) {
     throw error === LATE ? late() : error;
   }
-}
-
-async function unlessGivenUp<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return await promise;
-  const found = await Promise.race([promise.then((value) => ({ value })), aborted(signal)]);
-  if (found === undefined) throw signal.reason;
-  return found.value;
 }

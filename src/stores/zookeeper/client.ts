@@ -40,7 +40,6 @@ export type NodeConnection = Pick<ZookeeperConnection, "closed" | "bufferOf" | "
 /** The connection of each client, for all its stores: node-zookeeper-client warns of more than ten listeners. */
 const connections = new WeakMap<ZookeeperClient, ZookeeperConnection>();
 
-/** Returns the connection of a client. */
 export function connectionOf(client: ZookeeperClient): ZookeeperConnection {
   const connection = connections.get(client) ?? new ZookeeperConnection(client);
   connections.set(client, connection);

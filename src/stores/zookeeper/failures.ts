@@ -7,7 +7,6 @@ export const CONNECTION_LOSS = -4;
 /** The code for an unknown user. */
 export const AUTH_FAILED = -115;
 
-/** Codes of other errors. */
 export const NO_NODE = -101;
 const NO_AUTH = -102;
 const BAD_VERSION = -103;
@@ -24,7 +23,6 @@ export class ZookeeperFault extends Error {
   }
 }
 
-/** Returns whether an error says that a node is missing. */
 export function isMissing(error: unknown): boolean {
   return codeOf(error) === NO_NODE;
 }

@@ -43,13 +43,7 @@ export class NodeRequests implements ZookeeperRequests {
   }
 
   getData(path: string, done: ZookeeperDone<[data: Uint8Array | undefined, stat: ZookeeperStat]>): void {
-    this.#ask(
-      GET_DATA,
-      path,
-      (body) => body.flag(false),
-      (answer) => done(undefined, answer.bytes(), answer.stat()),
-      done,
-    );
+    this.#ask(GET_DATA, path, done, (body) => body.flag(false), (answer) => [answer.bytes(), answer.stat()]);
   }
 
   exists(path: string, watcher: () => void, done: ZookeeperDone<[stat: ZookeeperStat | null]>): void {
@@ -63,21 +57,15 @@ export class NodeRequests implements ZookeeperRequests {
   }
 
   getChildren(path: string, done: ZookeeperDone<[names: readonly string[]]>): void {
-    this.#ask(
-      GET_CHILDREN,
-      path,
-      (body) => body.flag(false),
-      (answer) => done(undefined, answer.list(() => answer.text())),
-      done,
-    );
+    this.#ask(GET_CHILDREN, path, done, (body) => body.flag(false), (answer) => [answer.list(() => answer.text())]);
   }
 
   getACL(path: string, done: ZookeeperDone<[acl: ZookeeperAcl[]]>): void {
-    this.#ask(GET_ACL, path, () => {}, (answer) => done(undefined, answer.acl()), done);
+    this.#ask(GET_ACL, path, done, () => {}, (answer) => [answer.acl()]);
   }
 
   create(path: string, data: Uint8Array, acl: ZookeeperAcl[], done: ZookeeperDone): void {
-    this.#ask(CREATE, path, (body) => body.bytes(data).acl(acl).int(0), () => done(undefined), done);
+    this.#ask(CREATE, path, done, (body) => body.bytes(data).acl(acl).int(0), () => []);
   }
 
   mkdirp(path: string, done: ZookeeperDone): void {
@@ -93,17 +81,11 @@ export class NodeRequests implements ZookeeperRequests {
   }
 
   setData(path: string, data: Uint8Array, version: number, done: ZookeeperDone<[stat: ZookeeperStat]>): void {
-    this.#ask(
-      SET_DATA,
-      path,
-      (body) => body.bytes(data).int(version),
-      (answer) => done(undefined, answer.stat()),
-      done,
-    );
+    this.#ask(SET_DATA, path, done, (body) => body.bytes(data).int(version), (answer) => [answer.stat()]);
   }
 
   remove(path: string, version: number, done: ZookeeperDone): void {
-    this.#ask(DELETE, path, (body) => body.int(version), () => done(undefined), done);
+    this.#ask(DELETE, path, done, (body) => body.int(version), () => []);
   }
 
   transaction(): ZookeeperTransaction {
@@ -124,17 +106,16 @@ export class NodeRequests implements ZookeeperRequests {
     };
   }
 
-  /** Sends a request for a node, and passes on the parsed answer, or its error. */
-  #ask(
+  /** Sends a request for a node, and passes on the parsed answer, or the error alone. */
+  #ask<Results extends readonly unknown[]>(
     type: number,
     path: string,
+    done: ZookeeperDone<Results>,
     write: (body: JuteWriter) => void,
-    read: (answer: JuteReader) => void,
-    failed: (error: unknown, ...none: never[]) => void,
+    read: (answer: JuteReader) => [...Results],
   ): void {
     this.#send(type, (body) => write(body.text(this.#chroot + path)), (error, answer) => {
-      if (error === undefined) read(answer);
-      else failed(error);
+      done(error, ...error === undefined ? read(answer) : [] as unknown as [...Results]);
     });
   }
 }

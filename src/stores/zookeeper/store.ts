@@ -1,4 +1,4 @@
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
+import type { ListingStore } from "../../contract/store.ts";
 import type {
   Backend,
   FoundDocument,
@@ -18,16 +18,11 @@ import { ZookeeperSession } from "./session.ts";
 import { ZookeeperTimers } from "./timers.ts";
 import { NodeWatches } from "./watch.ts";
 
-/** A store in a ZooKeeper ensemble. */
-export interface ZookeeperStore extends Store {
-  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
-  evict(name: string, options?: EvictOptions): Promise<number>;
-  /**
-   * Lists the holders and the waiters of all locks below this path, the entries of each name together, in no order of
-   * names.
-   */
-  query(options?: QueryOptions): Promise<Snapshot>;
-}
+/**
+ * A store in a ZooKeeper ensemble. `query()` lists all locks below the path: the entries of each name together, in no
+ * order of names.
+ */
+export type ZookeeperStore = ListingStore;
 
 /**
  * Returns a store in a ZooKeeper ensemble: each lock is the data of one persistent node.
@@ -61,8 +56,7 @@ export interface ZookeeperStore extends Store {
 export function zookeeper(client: ZookeeperClient | string, options: ZookeeperOptions = {}): ZookeeperStore {
   const { path, engine, auth } = checkZookeeperOptions(client, options);
   const own = typeof client === "string" ? new ZookeeperSession(parseServers(client, auth)) : client;
-  // A backend that lists gives a store with both methods.
-  return casOf(new ZookeeperBackend(own, path), engine, own, JSON.stringify([path])) as ZookeeperStore;
+  return casOf(new ZookeeperBackend(own, path), engine, own, JSON.stringify([path]));
 }
 
 /** How many directories are listed at the same time at most. */

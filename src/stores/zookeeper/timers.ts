@@ -69,17 +69,12 @@ export class ZookeeperTimers implements ServerTimers {
         await this.#nodes.remake(this.#node, data, ANY_VERSION);
       } catch (error) {
         if (tries === TRIES || signal?.aborted || !isRefused(error)) throw error;
-        if (isMissing(error)) await this.#make(data);
+        if (!isMissing(error)) continue;
+        await this.#nodes.make(this.#node, data).catch((error) => {
+          // Another client was faster.
+          if (!isRefused(error)) throw error;
+        });
       }
-    }
-  }
-
-  async #make(data: Uint8Array): Promise<void> {
-    try {
-      await this.#nodes.make(this.#node, data);
-    } catch (error) {
-      // Another client was faster.
-      if (!isRefused(error)) throw error;
     }
   }
 }

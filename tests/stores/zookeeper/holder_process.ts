@@ -1,6 +1,6 @@
 /**
- * A process that holds the lock "a" on the ZooKeeper of its first argument, below the path of its second, with the lease
- * of its third, until it is killed. Prints the fence after the milliseconds of its fourth.
+ * A process that holds the lock "a" on the ZooKeeper of its first argument, below the path of its second, with the
+ * lease of its third, until it is killed. Prints the fence after the milliseconds of its fourth.
  *
  * @module
  */

@@ -132,11 +132,6 @@ test("acquire() on ZooKeeper rejects at once where the chroot does not exist", a
   assertEquals(await store.query(), { held: [], pending: [] });
 });
 
-test("acquire() on ZooKeeper says what it has found that is no document", async (place) => {
-  await place.backend().write("a", "a text", undefined);
-  await refused(async () => acquire(await place.store(), "a"), "is no document");
-});
-
 test("zookeeper() throws for what is no client of node-zookeeper-client", () => {
   // The second one is like a client of the npm package `zookeeper`.
   const method = () => {};

@@ -11,10 +11,10 @@ import { ZookeeperBackend } from "../../../src/stores/zookeeper/store.ts";
 import { NodeWatches } from "../../../src/stores/zookeeper/watch.ts";
 import { DenoProcess } from "../../support/deno_process.ts";
 import { patient } from "../../support/patient.ts";
-import { freePort } from "../../support/redis_server.ts";
+import { freePort } from "../../support/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
-import { assertRemovesMany, assertSweeps } from "../../engine/removal.ts";
+import { backendSuite } from "../../engine/backend_suite.ts";
 import { answered, ignore, oneServer, Place, threeServers } from "./place.ts";
 
 /** Returns a session of our own. */
@@ -27,29 +27,27 @@ function storeOf(session: ZookeeperSession, path: string): CasStore {
   return new CasStore(backend, { maxClockSkew: 10_000, observer: undefined }, new SystemClock());
 }
 
-for (const [servers, address] of [["one server", oneServer], ["three servers", threeServers]] as const) {
-  storeSuite({
-    test: (name, fn) => Deno.test({ name: `zookeeper() of a text, on ${servers}: ${name}`, fn, ignore }),
-    capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
-    open: () => {
-      const place = Place.open(address().address);
-      const sessions: ZookeeperSession[] = [];
-      return {
-        connect: async () => {
-          const session = sessionOf(place.address);
-          sessions.push(session);
-          await session.sync();
-          return patient(storeOf(session, place.path));
-        },
-        leftovers: () => place.used(),
-        close: async () => {
-          for (const session of sessions) session.end();
-          await place[Symbol.asyncDispose]();
-        },
-      };
-    },
-  });
-}
+storeSuite({
+  test: (name, fn) => Deno.test({ name: `zookeeper() of a text, on three servers: ${name}`, fn, ignore }),
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
+  open: () => {
+    const place = Place.open(threeServers().address);
+    const sessions: ZookeeperSession[] = [];
+    return {
+      connect: async () => {
+        const session = sessionOf(place.address);
+        sessions.push(session);
+        await session.sync();
+        return patient(storeOf(session, place.path));
+      },
+      leftovers: () => place.used(),
+      close: async () => {
+        for (const session of sessions) session.end();
+        await place[Symbol.asyncDispose]();
+      },
+    };
+  },
+});
 
 /** Defines a test with a path of its own, and what makes sessions that are ended after it. */
 function test(
@@ -83,8 +81,10 @@ test("ZookeeperSession reads and writes what the other client reads and writes",
     assertEquals(await own.read(`name ${text.length}`), { value: `${text}b`, version: 1 });
     assertEquals((await own.write(`name ${text.length}`, "", 0)).written, false);
   }
-  await assertRemovesMany(new ZookeeperBackend(open(), `${place.path}/more`));
-  await assertSweeps(new ZookeeperBackend(open(), `${place.path}/old`));
+});
+
+backendSuite<number | undefined>((what, run) => {
+  test(`ZookeeperSession ${what}`, (place, open) => run(() => new ZookeeperBackend(open(), place.path)));
 });
 
 test("ZookeeperSession makes and removes nodes in one transaction, or does neither", async (place, open) => {

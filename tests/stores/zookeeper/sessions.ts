@@ -7,7 +7,7 @@ import { ZookeeperBackend } from "../../../src/stores/zookeeper/store.ts";
 import { NodeWatches } from "../../../src/stores/zookeeper/watch.ts";
 import { claimOf } from "../../support/claims.ts";
 import { inTime } from "../../support/in_time.ts";
-import { freePort } from "../../support/redis_server.ts";
+import { freePort } from "../../support/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";

@@ -8,7 +8,9 @@ const SEAL_BYTES = 13;
 /** What is between the last two of them: the digest of the tree. */
 const DIGEST_BYTES = 20;
 
-/** What is between the data of a node and its version: the number of its list of rights, and four numbers of 8 bytes. */
+/**
+ * What is between the data of a node and its version: the number of its list of rights, and four numbers of 8 bytes.
+ */
 const BEFORE_VERSION_BYTES = 40;
 
 /** Makes nodes that have versions which would take years to reach: the name of a lock is its text. */

@@ -1,6 +1,6 @@
 /**
- * A process that holds the lock "a" on the ZooKeeper of its first argument, below the path of its second, and watches for
- * revocation, or one that waits for that lock.
+ * A process that holds the lock "a" on the ZooKeeper of its first argument, below the path of its second, and watches
+ * for revocation, or one that waits for that lock.
  *
  * @module
  */
