@@ -1,6 +1,6 @@
 import { StoreError } from "../../contract/errors.ts";
 import { Closable } from "../../internal/closable.ts";
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
+import type { ListingStore } from "../../contract/store.ts";
 import type {
   Backend,
   FoundDocument,
@@ -12,13 +12,8 @@ import type {
 import { casOf } from "../../engine/store.ts";
 import { checkDenoKvOptions, type DenoKv, type DenoKvEntry, type DenoKvOptions } from "./options.ts";
 
-/** A store in a Deno KV. */
-export interface DenoKvStore extends Store {
-  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
-  evict(name: string, options?: EvictOptions): Promise<number>;
-  /** Lists the holders and the waiters of all locks in this Deno KV, in the order of the names. */
-  query(options?: QueryOptions): Promise<Snapshot>;
-}
+/** A store in a Deno KV. `query()` lists all locks of the prefix, in the order of the names. */
+export type DenoKvStore = ListingStore;
 
 /**
  * Returns a store in a Deno KV. **A local file serves one process**: with several, calls fail with "database is
@@ -49,8 +44,7 @@ export interface DenoKvStore extends Store {
  */
 export function denoKv(kv: DenoKv, options: DenoKvOptions = {}): DenoKvStore {
   const { prefix, engine } = checkDenoKvOptions(kv, options);
-  // A backend that lists gives a store with both methods.
-  return casOf(new KvBackend(kv, prefix), engine, kv, JSON.stringify([prefix])) as DenoKvStore;
+  return casOf(new KvBackend(kv, prefix), engine, kv, JSON.stringify([prefix]));
 }
 
 /** The largest document, in bytes: below the 65,536 that a value may have. */
@@ -96,6 +90,8 @@ export class KvBackend extends Closable implements Backend<string | null> {
 
   list(limit: number, cursor?: string): Promise<ListedDocuments<string | null>> {
     return this.#call(async () => {
+      // Deno has errors of several kinds for it.
+      if (/[^\w+/=-]/.test(cursor ?? "")) throw new TypeError("the cursor is not base64");
       const page = { limit, ...cursor === undefined ? {} : { cursor } };
       const entries = this.#kv.list({ prefix: [this.#prefix] }, { ...page, consistency: "strong" });
       const documents = [];
@@ -132,12 +128,15 @@ export class KvBackend extends Closable implements Backend<string | null> {
     try {
       return await run();
     } catch (cause) {
-      // What Deno throws for a resource that was closed.
-      if (cause instanceof Error && cause.name === "BadResource") {
+      // What Deno throws for a resource that was closed, and to requests on their way.
+      if (cause instanceof Error && (cause.name === "BadResource" || cause.message === "Database is closed.")) {
         this.foundClosed();
         throw new StoreError("The Deno KV is closed", { permanent: true, cause });
       }
-      if (!(cause instanceof TypeError) || /cursor/.test(cause.message)) throw cause;
+      if (!(cause instanceof TypeError)) throw cause;
+      if (/cursor/.test(cause.message)) {
+        throw new RangeError(`cursor must be one that query() has returned: ${cause.message}`, { cause });
+      }
       // A key with a long prefix, above all: nothing was done.
       if (/too large/.test(cause.message)) throw new StoreError(cause.message, { permanent: true, cause });
       // Deno also throws one where a retry helps: "database is locked".

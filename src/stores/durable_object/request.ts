@@ -1,3 +1,4 @@
+import { StoreError } from "../../contract/errors.ts";
 import { show } from "../../internal/validation.ts";
 import type { Claim, EvictOptions } from "../../contract/store.ts";
 
@@ -63,20 +64,22 @@ export function formatRequest(request: ObjectRequest): string {
   return JSON.stringify({ holdfast: FORMAT, ...request });
 }
 
-/** Reads the text of a request. Throws a `TypeError` that names its fault. */
+/** Reads the text of a request. Throws a permanent `StoreError` that names its fault. */
 export function parseRequest(text: string): ObjectRequest {
   const request = parse(text);
   if (!fits(request, { holdfast: "number" })) {
-    throw new TypeError(`a lock object answers only requests of durableObject(): got ${show(text)}`);
+    throw refused(`a lock object answers only requests of durableObject(): got ${show(text)}`);
   }
   const { holdfast, do: what } = request;
-  if (holdfast !== FORMAT) {
-    throw new TypeError(`the format of the request is ${holdfast}, that of the object ${FORMAT}`);
-  }
+  if (holdfast !== FORMAT) throw refused(`the format of the request is ${holdfast}, that of the object ${FORMAT}`);
   const shapes = Object.hasOwn(REQUESTS, `${what}`) ? REQUESTS[`${what}`]! : { do: "undefined" };
   const wrong = Object.keys(shapes).filter((field) => !fits(request[field], shapes[field]!));
-  if (wrong.length > 0) throw new TypeError(`the request has no valid ${wrong}: got ${show(text)}`);
+  if (wrong.length > 0) throw refused(`the request has no valid ${wrong}: got ${show(text)}`);
   return request as unknown as ObjectRequest;
+}
+
+function refused(message: string): StoreError {
+  return new StoreError(message, { permanent: true });
 }
 
 /** Returns the value of a JSON text; `undefined` if the text is no JSON. */

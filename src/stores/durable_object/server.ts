@@ -1,6 +1,4 @@
-import { StoreError } from "../../contract/errors.ts";
 import type { Clock } from "../../time/clock.ts";
-import { reason } from "../../internal/reason.ts";
 import { type Claim, handleOf } from "../../contract/store.ts";
 import { CasStore } from "../../engine/store.ts";
 import { type ObjectReplies, replyWith, replyWithError } from "./reply.ts";
@@ -43,7 +41,7 @@ export class LockServer {
   /** Answers a request, given as text. Never rejects. */
   async fetch(request: LockObjectRequest): Promise<Response> {
     try {
-      return replyWith(await this.#answer(readRequest(await request.text()), request.signal));
+      return replyWith(await this.#answer(parseRequest(await request.text()), request.signal));
     } catch (error) {
       return replyWithError(error);
     }
@@ -131,11 +129,3 @@ export class LockServer {
 
 /** The result of a wait that has ended without its event. */
 const OVER = Symbol("over");
-
-function readRequest(text: string): ObjectRequest {
-  try {
-    return parseRequest(text);
-  } catch (error) {
-    throw new StoreError(reason(error), { permanent: true });
-  }
-}

@@ -26,7 +26,6 @@ export interface LockObjectStorage {
 interface StoredLock {
   /** The document as UTF-8: a string takes two bytes for each character if one is not Latin-1. */
   readonly document: Uint8Array;
-  /** The last calls of handles. */
   readonly calls: readonly NumberedCall[];
 }
 
@@ -99,7 +98,6 @@ export class StoredDocuments implements Backend<number> {
     if (!this.#versions.has(name)) await this.read(name);
   }
 
-  /** The names of the locks in the storage. */
   async names(): Promise<string[]> {
     return [...(await this.#storage.list({ prefix: PREFIX })).keys()].map((key) => key.slice(PREFIX.length));
   }

@@ -59,7 +59,6 @@ const ANSWER_MS = 10_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Keeps locks in Durable Objects. */
 export class DurableObjectStore implements Store {
   readonly drift = drift;
   readonly capabilities = CAPABILITIES.filter((capability) => capability !== "query");
@@ -98,11 +97,7 @@ export class DurableObjectStore implements Store {
 
   async evict(name: string, options?: EvictOptions): Promise<number> {
     const { handle, fence, meta } = checkEvict(options);
-    const fields = {
-      handle,
-      fence: fence === undefined ? undefined : `${fence}`,
-      meta: readMeta(meta) ?? false as const,
-    };
+    const fields = { handle, fence: fence?.toString(), meta: readMeta(meta) ?? false as const };
     return await this.#ask(name, { do: "evict", name, call: this.#call(), options: fields });
   }
 
@@ -159,20 +154,16 @@ export class DurableObjectStore implements Store {
     request: Request,
     signal?: AbortSignal,
   ): Promise<ObjectReplies[Request["do"]]> {
-    const init = { method: "POST", body: formatRequest(request), ...signal === undefined ? {} : { signal } } as const;
-    const { status, text } = await this.#send(name, init);
+    const [status, text] = await this.#send(name, formatRequest(request), signal);
     return parseReply(request.do, status, text) as ObjectReplies[Request["do"]];
   }
 
-  async #send(
-    name: string,
-    init: { method: "POST"; body: string; signal?: AbortSignal },
-  ): Promise<{ readonly status: number; readonly text: string }> {
+  async #send(name: string, body: string, signal: AbortSignal | undefined): Promise<[status: number, text: string]> {
     try {
       // Not kept: one whose object has failed fails for good.
       const stub = this.#namespace.get(this.#namespace.idFromName(name));
-      const response = await stub.fetch(URL, init);
-      return { status: response.status, text: await response.text() };
+      const response = await stub.fetch(URL, { method: "POST", body, ...signal === undefined ? {} : { signal } });
+      return [response.status, await response.text()];
     } catch (error) {
       throw failed(error);
     }

@@ -1,6 +1,6 @@
 /**
- * A process that holds the lock "a" in the file of its first argument, with the lease of its second, until it is killed.
- * Prints the fence.
+ * A process that holds the lock "a" in the file of its first argument, with the lease of its second, until it is
+ * killed. Prints the fence.
  *
  * @module
  */
