@@ -9,7 +9,9 @@ import type { SectionOptions } from "./section_process.ts";
 
 serve();
 
-/** How many processes there are, and how many sections each enters; many more when they are to be searched for faults. */
+/**
+ * How many processes there are, and how many sections each enters; many more when they are to be searched for faults.
+ */
 const PROCESSES = 8;
 const SECTIONS = Number(Deno.env.get("SECTIONS") ?? 25);
 

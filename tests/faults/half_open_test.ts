@@ -4,7 +4,7 @@ import { acquire } from "@holdfast/lock";
 import { RESERVATION_MS, REVOCATIONS } from "../../src/stores/redis/constants.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { Wakeups } from "../../src/stores/redis/wakeups/wakeups.ts";
-import { tested } from "../stores/redis/clients.ts";
+import { tested } from "../stores/redis/tested.ts";
 import { subscribed } from "../stores/redis/wakeups/subscribed.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { until } from "../support/until.ts";
@@ -12,7 +12,10 @@ import { until } from "../support/until.ts";
 /** How long the next waiter may take beyond the time that is kept for the one that vanished, in milliseconds. */
 const PROMISED = 500;
 
-/** How long it may take that a client which is not woken looks whether a lock is still kept for another one, in milliseconds. */
+/**
+ * How long it may take that a client which is not woken looks whether a lock is still kept for another one, in
+ * milliseconds.
+ */
 const POLL = 500;
 
 /** How much later than on an idle machine it may be served, in milliseconds. */

@@ -4,7 +4,7 @@ import { acquire, LockLostError, StoreError } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { renew } from "../../src/stores/redis/scripts/generated.ts";
-import { sendsAgain, tested } from "../stores/redis/clients.ts";
+import { sendsAgain, tested } from "../stores/redis/tested.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { until } from "../support/until.ts";

@@ -9,7 +9,8 @@ import { assert } from "@std/assert";
 import { acquire, type RedisClient } from "@holdfast/lock";
 import { upstash } from "@holdfast/lock/upstash";
 import type { Redis } from "ioredis";
-import { type ClientLibrary, idOf, IN_FULL, IN_PART, OF_GLIDE, OVER_HTTP, tested } from "../stores/redis/clients.ts";
+import { IN_FULL, IN_PART, OF_GLIDE, OVER_HTTP } from "../stores/redis/clients.ts";
+import { type ClientLibrary, idOf, tested } from "../stores/redis/tested.ts";
 import { subscribed } from "../stores/redis/wakeups/subscribed.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { RestFront } from "../support/rest_front.ts";
@@ -56,7 +57,9 @@ interface Listed {
   readonly port: number;
 }
 
-/** Has a client wait for several locks, breaks a connection, releases them, and returns how long each wait took then. */
+/**
+ * Has a client wait for several locks, breaks a connection, releases them, and returns how long each wait took then.
+ */
 async function served(
   library: ClientLibrary,
   lose: (scene: Scene) => Promise<unknown>,

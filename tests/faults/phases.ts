@@ -1,7 +1,7 @@
 /**
- * A process that uses one lock on each of several servers, while those are killed. Its argument is a {@linkcode Plan}, as
- * JSON. It handles only what its own calls reject with, so that anything else ends it, and writes how each lock ended,
- * as JSON.
+ * A process that uses one lock on each of several servers, while those are killed. Its argument is a {@linkcode Plan},
+ * as JSON. It handles only what its own calls reject with, so that anything else ends it, and writes how each lock
+ * ended, as JSON.
  *
  * @module
  */

@@ -4,8 +4,8 @@ import { type Clock, elapsed, SystemClock, type Timer } from "../../src/time/clo
 const TRIES = 5;
 
 /**
- * Runs something until it takes no longer than the limit, in milliseconds, as it says itself; rejects when it never does.
- * For upper bounds on a machine that may have other things to do at any moment.
+ * Runs something until it takes no longer than the limit, in milliseconds, as it says itself; rejects when it never
+ * does. For upper bounds on a machine that may have other things to do at any moment.
  */
 export async function quickest(limit: number, run: (attempt: number) => Promise<number>): Promise<void> {
   const times: number[] = [];
@@ -20,7 +20,9 @@ export async function quickest(limit: number, run: (attempt: number) => Promise<
 /** How often a process looks whether it is late, and from how much on that counts, in milliseconds. */
 const [BEAT, LATE] = [10, 5];
 
-/** How long this process had something to do and did not run, because the machine is busy: no store counts that time. */
+/**
+ * How long this process had something to do and did not run, because the machine is busy: no store counts that time.
+ */
 export class Lateness implements Disposable {
   /** So far, in milliseconds. */
   ms = 0;

@@ -1,6 +1,6 @@
 /**
- * A process of contention_sql_test.ts: enters sections on a lock, and raises a counter in each, by a statement that reads
- * it and another one that writes it.
+ * A process of contention_sql_test.ts: enters sections on a lock, and raises a counter in each, by a statement that
+ * reads it and another one that writes it.
  *
  * @module
  */

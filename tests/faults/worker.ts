@@ -1,7 +1,7 @@
 /**
- * The program that worker processes run: `worker.ts <redis | sqlite> <port | path> [options of cohort()]`. It obeys commands, one JSON object
- * per line of its input, and writes reports in the same way. It ends when its input does, so that none is left over
- * when a test run is killed.
+ * The program that worker processes run: `worker.ts <redis | sqlite> <port | path> [options of cohort()]`. It obeys
+ * commands, one JSON object per line of its input, and writes reports in the same way. It ends when its input does, so
+ * that none is left over when a test run is killed.
  */
 import { Redis } from "npm:ioredis@^6";
 import { acquire, type AcquireOptions, type Lock, LockError, type LockEvent } from "../../mod.ts";

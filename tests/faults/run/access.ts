@@ -21,6 +21,8 @@ export interface Access {
   readonly store: Store;
   /** Makes another store object over the same clients; the engine can. */
   another?(): Store;
+  /** Returns how many wait for a lock, beside what happens to the way; the engine can. */
+  queued?(lock: string): Promise<number>;
   /** One for each independent server, or deployment of servers, reached without what happens to the way to it. */
   readonly views: readonly View[];
   /** Closes all connections. */

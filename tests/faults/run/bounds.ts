@@ -51,7 +51,8 @@ function left({ remains, breaches, evictions, lease, storesOf, traits, faultTime
     : [];
   return blind.concat(remains.flatMap((each): Excess[] => {
     const { lock, end, from, since, at, atOnce, held, until, gone } = each;
-    // A waiter whose queue was evicted can get the lock past it. What else was kept of the waiter goes with the others'.
+    // A waiter whose queue was evicted can get the lock past it. What else was kept of the waiter goes with the
+    // others'.
     if (!held && evictions.some((eviction) => eviction.start <= since && eviction.end >= from)) return [];
     const lost = breaches.some((breach) => breach.start <= until && breach.end >= since - 1_000);
     const late = traits.executesLate && each.unanswered;

@@ -1,4 +1,4 @@
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../simulation/kernel/random.ts";
 import type { TcpProxy } from "../../support/tcp_proxy.ts";
 import { type Fault, pause } from "./fault.ts";
 import type { Ways } from "./ways.ts";

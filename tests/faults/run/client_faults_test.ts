@@ -1,7 +1,7 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
 import { RedisServer } from "../../support/redis_server.ts";
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../../simulation/kernel/random.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { clientFaults } from "./client_faults.ts";
 import type { Fault } from "./fault.ts";

@@ -1,7 +1,7 @@
 import { pause } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import type { Crew } from "./crew.ts";
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../simulation/kernel/random.ts";
 import type { WorkerClocks } from "./worker_clocks.ts";
 
 /** How far each clock is set at most, in milliseconds: two of them are apart by less than `maxClockSkew`, 10 s. */
@@ -28,7 +28,9 @@ export class LostFences {
     return performance.now() > this.#lostAt + ms + 1_000;
   }
 
-  /** Whether documents may be lost: no fence in them is from a clock that was ahead, or all clocks have gone on since. */
+  /**
+   * Whether documents may be lost: no fence in them is from a clock that was ahead, or all clocks have gone on since.
+   */
   mayLose(): boolean {
     return performance.now() > this.#aheadUntil;
   }

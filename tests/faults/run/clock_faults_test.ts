@@ -1,6 +1,6 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../../simulation/kernel/random.ts";
 import { until } from "../../support/until.ts";
 import type { Crew } from "./crew.ts";
 import { WorkerClocks } from "./worker_clocks.ts";

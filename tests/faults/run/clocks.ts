@@ -1,4 +1,6 @@
-/** By how much the clocks of two processes may differ, in milliseconds: what they write down is compared more exactly. */
+/**
+ * By how much the clocks of two processes may differ, in milliseconds: what they write down is compared more exactly.
+ */
 const AGREED = 3;
 
 /** How often each process is asked. */

@@ -1,5 +1,5 @@
 import { type Grant, now, type Release } from "../../verification/history/history.ts";
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../simulation/kernel/random.ts";
 import { DenoProcess } from "../../support/deno_process.ts";
 import { inTime } from "../../support/in_time.ts";
 import { agree } from "./clocks.ts";
@@ -11,7 +11,9 @@ import type { WorkerClocks } from "./worker_clocks.ts";
 /** How long a process may take to begin and to tell its time, in milliseconds. */
 const PROCESS_LIMIT_MS = 120_000;
 
-/** How long a worker process may take to end, in milliseconds: its calls are served first, those of sixty stores too. */
+/**
+ * How long a worker process may take to end, in milliseconds: its calls are served first, those of sixty stores too.
+ */
 const END_LIMIT_MS = 300_000;
 
 /** What the processes of a run have written down. */

@@ -31,8 +31,8 @@ export interface Deployment extends AsyncDisposable {
   /** Returns the servers that decide now, where others can take their places: data may be lost then. */
   masters?(): Promise<readonly { readonly port: number }[]>;
   /**
-   * Asks for something that needs what each lock needs, beside all ways; where servers elect a leader by themselves, and
-   * answer nothing meanwhile. Rejects when they do not answer.
+   * Asks for something that needs what each lock needs, beside all ways; where servers elect a leader by themselves,
+   * and answer nothing meanwhile. Rejects when they do not answer.
    */
   probe?(): Promise<unknown>;
   /** Returns what is left. */

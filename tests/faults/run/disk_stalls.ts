@@ -1,4 +1,4 @@
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../simulation/kernel/random.ts";
 import type { StalledDisks } from "../../support/stalled_disks.ts";
 import { type Fault, pause } from "./fault.ts";
 

@@ -22,8 +22,8 @@ export async function readFields<Version>(backend: Backend<Version>, lock: strin
 }
 
 /**
- * Returns how locks are seen in their documents. All that is kept is looked through, but for what names handles that are
- * over: the members of a run also when they were served, and who has lost the lock.
+ * Returns how locks are seen in their documents. All that is kept is looked through, but for what names handles that
+ * are over: the members of a run also when they were served, and who has lost the lock.
  */
 export function documentView<Version>(backend: Backend<Version>): View {
   return {
@@ -43,8 +43,8 @@ export function documentView<Version>(backend: Backend<Version>): View {
 }
 
 /**
- * Uses each lock once, and returns what is in its document then. What processes left that were killed stays in a document
- * until somebody wants the lock, and no longer.
+ * Uses each lock once, and returns what is in its document then. What processes left that were killed stays in a
+ * document until somebody wants the lock, and no longer.
  */
 export async function leftIn<Version>(
   backend: Backend<Version>,

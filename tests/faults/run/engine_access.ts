@@ -1,6 +1,7 @@
 import type { Observer } from "../../../src/contract/events.ts";
 import { SystemClock } from "../../../src/time/clock.ts";
 import type { Backend } from "../../../src/engine/mod.ts";
+import { parseDocument } from "../../../src/engine/document.ts";
 import { checkCasOptions } from "../../../src/engine/options.ts";
 import { CasStore } from "../../../src/engine/store.ts";
 import type { Access } from "./access.ts";
@@ -22,6 +23,7 @@ export function engineAccess<Version>(
   return {
     store: make(),
     another: make,
+    queued: async (lock) => parseDocument(lock, (await looking.backend.read(lock)).value).queue.length,
     views: [documentView(looking.backend)],
     close: () => {
       for (const connection of [used, looking]) connection.close();

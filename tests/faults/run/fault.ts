@@ -1,4 +1,4 @@
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../simulation/kernel/random.ts";
 
 /** Something that can happen to a deployment or to those who use it. */
 export interface Fault {

@@ -1,5 +1,5 @@
 import { type Breach, now } from "../../verification/history/history.ts";
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../simulation/kernel/random.ts";
 import { type Fault, pause } from "./fault.ts";
 
 /** The time between two faults that happen to the same, in milliseconds. */

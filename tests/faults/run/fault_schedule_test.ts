@@ -1,6 +1,6 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../../simulation/kernel/random.ts";
 import { type Fault, pause } from "./fault.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
 

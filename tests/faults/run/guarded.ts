@@ -2,7 +2,7 @@ import { acquire } from "../../../mod.ts";
 import { guard } from "../../../src/guard/mod.ts";
 import { memory } from "../../../src/stores/memory/mod.ts";
 import { type ClientName, OPEN } from "../../guard/databases.ts";
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../simulation/kernel/random.ts";
 import { USER as MYSQL_USER } from "./mysql/connection.ts";
 import { USER as POSTGRES_USER } from "./postgres/connection.ts";
 import type { Target } from "./work.ts";

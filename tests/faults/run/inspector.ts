@@ -8,13 +8,16 @@ import type { Remains } from "./work.ts";
 const LEFTOVER_LIMIT_MS = 16_000;
 
 /**
- * For how much of the time in which nothing answers it may be left besides, in milliseconds: nobody can drop it then. On a
- * loaded machine ZooKeeper takes half a minute to elect a leader.
+ * For how much of the time in which nothing answers it may be left besides, in milliseconds: nobody can drop it then.
+ * On a loaded machine ZooKeeper takes half a minute to elect a leader.
  */
 const UNANSWERED_LIMIT_MS = 60_000;
 
 /** The pause between two looks, in milliseconds. */
 const PAUSE = 100;
+
+/** How long a look may take, in milliseconds: a Cluster's client that finds no node holds commands back for good. */
+const LOOK_LIMIT_MS = 5_000;
 
 /** How many waits for something to be gone there may be at a time: more than usual, unless nothing ever goes. */
 const AT_ONCE = 20;
@@ -40,18 +43,23 @@ export class Inspector {
   readonly #views: readonly View[];
   readonly #now: () => number;
   readonly #report: (remains: Remains) => void;
+  readonly #mayBeBehind: boolean;
   #waiting = 0;
 
-  /** Looks at one view for each independent server, or deployment of servers. */
-  constructor(views: readonly View[], now: () => number, report: (remains: Remains) => void) {
+  /**
+   * Looks at one view for each independent server, or deployment of servers. What is seen may be a moment old where
+   * `mayBeBehind` is set: then it is looked at twice.
+   */
+  constructor(views: readonly View[], now: () => number, report: (remains: Remains) => void, mayBeBehind = false) {
     this.#views = views;
     this.#now = now;
     this.#report = report;
+    this.#mayBeBehind = mayBeBehind;
   }
 
   /** Returns what each of the servers has of some ids; `undefined` when it does not answer. */
   look(lock: string, ids: ReadonlySet<string>): Promise<(Look | undefined)[]> {
-    return Promise.all(this.#views.map((view) => view.look(lock, ids).catch(() => undefined)));
+    return Promise.all(this.#views.map((view) => unlessLate(view.look(lock, ids))));
   }
 
   /**
@@ -61,12 +69,18 @@ export class Inspector {
   async over(lock: string, { end, from, unanswered = false, last, ids, used = () => false }: Leftover): Promise<void> {
     const since = this.#now();
     if (used()) return;
-    const looks = await this.look(lock, end === "released" ? last : ids);
+    const isReleased = end === "released";
+    const seen = isReleased ? last : ids;
+    let looks = await this.look(lock, seen);
+    if (isReleased && this.#mayBeBehind && this.#behind(looks)) {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      looks = await this.look(lock, seen);
+    }
     const at = this.#now();
-    const atOnce = end === "released" ? this.#behind(looks) : undefined;
+    const atOnce = isReleased ? this.#behind(looks) : undefined;
     const held = looks.some((look) => look?.held);
     const remains = { lock, end, unanswered, from: from ?? since, since, atOnce, at, held };
-    const whole = end === "released" && last.size < ids.size;
+    const whole = isReleased && last.size < ids.size;
     if (!whole && looks.every((look) => look?.present === false)) {
       return this.#report({ ...remains, until: since, gone: true });
     }
@@ -116,4 +130,12 @@ export class Inspector {
       });
     }
   }
+}
+
+/** Resolves to what was seen; to `undefined` when it cannot be known, or not in time. */
+function unlessLate(look: Promise<Look>): Promise<Look | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), LOOK_LIMIT_MS);
+    look.catch(() => undefined).then(resolve).finally(() => clearTimeout(timer));
+  });
 }

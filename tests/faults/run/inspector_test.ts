@@ -174,3 +174,21 @@ Deno.test("Inspector.over() waits as long as nothing answers, but not for ever",
   assertEquals(await goneAfter([true, undefined]), true);
   assertEquals(await goneAfter([true, undefined, undefined, undefined, undefined, undefined, true]), false);
 });
+
+Deno.test("Inspector.look() does not wait for a view that never answers", async () => {
+  const inspector = new Inspector([{ look: () => new Promise(() => {}) }], Date.now, () => {});
+  assertEquals(await inspector.look("a", new Set()), [undefined]);
+});
+
+Deno.test("Inspector.over() looks twice where what is seen may be a moment old, and not three times", async () => {
+  const [gone, there] = [{ present: false, held: false, behind: false }, { present: true, held: true, behind: false }];
+  for (const [mayBeBehind, times, atOnce] of [[false, 1, true], [true, 1, false], [true, 2, true]] as const) {
+    const reported: Remains[] = [];
+    let looks = 0;
+    const view = { look: () => Promise.resolve(looks++ < times ? there : gone) };
+    const inspector = new Inspector([view], Date.now, (remains) => reported.push(remains), mayBeBehind);
+    await inspector.over("a", { end: "released", last: new Set(["h"]), ids: new Set(["h"]) });
+    await until(() => reported.length > 0, "it is reported");
+    assertEquals(reported[0]!.atOnce, atOnce);
+  }
+});

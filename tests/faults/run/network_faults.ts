@@ -1,4 +1,4 @@
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../simulation/kernel/random.ts";
 import type { Manners } from "../../support/tcp_link.ts";
 import type { TcpProxy } from "../../support/tcp_proxy.ts";
 import { type Fault, pause } from "./fault.ts";
@@ -45,7 +45,9 @@ export function networkFaults(proxies: readonly TcpProxy[], request: string): Fa
   ];
 }
 
-/** Returns a fault in which the server executes a command, and the connection is cut instead of a reply, or within it. */
+/**
+ * Returns a fault in which the server executes a command, and the connection is cut instead of a reply, or within it.
+ */
 export function replyLost(proxies: readonly TcpProxy[], request: string, kind = "reply lost"): Fault {
   return {
     kind,

@@ -1,5 +1,5 @@
 import { choice, flag, list, option, type OptionsOf, program, whole } from "../../support/command_line.ts";
-import { HANDOFFS } from "../../verification/handoff/scenario.ts";
+import { HANDOFFS } from "../../simulation/handoff/scenario.ts";
 
 /** The deployments of Redis. */
 const REDIS = ["single", "sentinel", "cluster", "redlock"] as const;

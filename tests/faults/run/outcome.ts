@@ -162,14 +162,14 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
       : unmade.map((kind) => `"${kind}" has not happened`)),
     ...(history.grants.length === 0 ? ["no lock was granted"] : []),
     ...(ledger.guarded.failed > 0 && ledger.guarded.committed === 0 ? ["no guarded transaction was committed"] : []),
-    ...(handsOn(findings) && history.grants.length >= ENOUGH && ledger.handedOn === 0
+    ...(handsOn(options, traits) && history.grants.length >= ENOUGH && ledger.handedOn === 0
       ? ["no lock was handed on inside a process"]
       : []),
   ];
 }
 
 /** Returns whether processes hand locks on. */
-function handsOn({ options: { handoff }, traits }: Findings): boolean {
+export function handsOn({ handoff }: Options, traits: Traits): boolean {
   return handoff !== "none" && (handoff !== "default" || traits.runs);
 }
 

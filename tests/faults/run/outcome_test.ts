@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { check } from "../../verification/history/check.ts";
 import type { Grant, History } from "../../verification/history/history.ts";
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../../simulation/kernel/random.ts";
 import { ledger } from "./crew.ts";
 import type { Fault } from "./fault.ts";
 import { type Findings, outcome } from "./outcome.ts";

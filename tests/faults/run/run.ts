@@ -1,14 +1,14 @@
 import { RedisServer } from "../../support/redis_server.ts";
 import { check } from "../../verification/history/check.ts";
 import { compare, type History, now, type Write } from "../../verification/history/history.ts";
-import type { HandoffName } from "../../verification/handoff/scenario.ts";
-import { Random } from "../../simulation/random.ts";
+import type { HandoffName } from "../../simulation/handoff/scenario.ts";
+import { Random } from "../../simulation/kernel/random.ts";
 import { clientFaults } from "./client_faults.ts";
 import { Crew } from "./crew.ts";
 import { type Fault, pause } from "./fault.ts";
 import { networkFaults } from "./network_faults.ts";
 import { type ClientName, CLIENTS, type DeploymentKind, type Options } from "./options.ts";
-import { type Outcome, outcome } from "./outcome.ts";
+import { handsOn, type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";
 import type { Deployment, Left } from "./deployment.ts";
 import { cluster } from "./deployments/cluster.ts";
@@ -89,17 +89,19 @@ export interface Progress {
 export interface Least {
   readonly grants: number;
   readonly faults: number;
+  /** Grants that are handed on inside a process, where processes hand locks on. */
+  readonly handedOn: number;
 }
 
 /**
- * Lets faults happen to a deployment for a while, and for longer until the least has happened, and checks what its users
- * have written down. All that is started is stopped with the stack, which may happen at any time.
+ * Lets faults happen to a deployment for a while, and for longer until the least has happened, and checks what its
+ * users have written down. All that is started is stopped with the stack, which may happen at any time.
  */
 export async function run(
   options: Options,
   stack: AsyncDisposableStack,
   report: (progress: Progress) => void,
-  least: Least = { grants: 0, faults: 0 },
+  least: Least = { grants: 0, faults: 0, handedOn: 0 },
 ): Promise<Outcome> {
   const { client = CLIENTS[0] } = options;
   const random = new Random(options.seed);
@@ -159,7 +161,10 @@ export async function run(
   const switches = stack.use(new Switches(masters, breaching));
   const happening = alternate(schedule, faults, random.fork(), over.signal);
   await pause(options.minutes * 60_000, over.signal);
-  const enough = () => crew.ledger.grants.size >= least.grants && schedule.happenings.length >= least.faults;
+  const handedOn = handsOn(options, deployment.traits) ? least.handedOn : 0;
+  const enough = () =>
+    crew.ledger.grants.size >= least.grants && schedule.happenings.length >= least.faults &&
+    crew.ledger.handedOn >= handedOn;
   while (!enough() && !over.signal.aborted) await pause(PROBE_MS, over.signal);
   over.abort();
   await happening;
@@ -236,8 +241,8 @@ async function started<T extends AsyncDisposable>(start: () => Promise<T>, stack
 }
 
 /**
- * Returns the locks that a process shares with only one other: one is mostly free, one is mostly held, one is crowded, and
- * one is wanted by visitors.
+ * Returns the locks that a process shares with only one other: one is mostly free, one is mostly held, one is crowded,
+ * and one is wanted by visitors.
  */
 function own(place: number): Pick<Work, "own" | "kept" | "crowded" | "brief"> {
   const pair = place >> 1;

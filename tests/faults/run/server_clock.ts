@@ -5,9 +5,9 @@ import { type Fault, pause } from "./fault.ts";
 const SHIFT = [100, 3_000] as const;
 
 /**
- * The wall clock of a server, from which fences come. One from a clock that is ahead is only known where it is kept: while
- * it is ahead nothing may get lost. And one that was lost is only outdone by a clock that has gone on since: it is not set
- * back right after a loss.
+ * The wall clock of a server, from which fences come. One from a clock that is ahead is only known where it is kept:
+ * while it is ahead nothing may get lost. And one that was lost is only outdone by a clock that has gone on since: it
+ * is not set back right after a loss.
  */
 export class ServerClock implements Disposable {
   readonly #clock: ProcessClock;

@@ -4,20 +4,28 @@ import type { Span } from "./fault_times.ts";
 /** How often it is seen whether the process stands still, in milliseconds. */
 const BEAT = 20;
 
+/** For how long stalls add up, in milliseconds: a renewal must be answered within about this time. */
+const SUMMED_MS = 500;
+
 /** Notes when this process stands still, because it was stopped or the machine has more to do than it can. */
 export class Stalls implements Disposable {
   readonly seen: Span[] = [];
   readonly #timer: ReturnType<typeof setInterval>;
   #last = now();
 
-  /** Begins to watch; `report` gets each stall that is longer than so many milliseconds at once. */
+  /** Begins to watch; `report` gets each stall at once that is, with those just before it, longer than `longest` ms. */
   constructor(longest: number, report: (stall: Span) => void = () => {}) {
+    const recent: Span[] = [];
     this.#timer = setInterval(() => {
-      const [start, end] = [this.#last, now()];
+      const [last, end] = [this.#last, now()];
       this.#last = end;
-      if (end - start <= longest) return;
-      this.seen.push({ start, end });
-      report({ start, end });
+      if (end - last <= 2 * BEAT) return;
+      recent.push({ start: last, end });
+      while (recent[0]!.end < end - SUMMED_MS) recent.shift();
+      if (recent.reduce((sum, { start, end }) => sum + end - start, 0) <= longest) return;
+      const stall = { start: recent[0]!.start, end };
+      this.seen.push(stall);
+      report(stall);
     }, BEAT);
   }
 

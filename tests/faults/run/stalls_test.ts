@@ -13,6 +13,17 @@ Deno.test("Stalls notes when the process stood still", async () => {
   assertEquals(reported.slice(0, 1), stalls.seen.slice(0, 1));
 });
 
+Deno.test("Stalls adds up those that follow each other", async () => {
+  using stalls = new Stalls(200);
+  for (let i = 0; i < 3; i++) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 90);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await until(() => stalls.seen.length > 0, "the stall is noted");
+  const [{ start, end }] = stalls.seen as [{ start: number; end: number }];
+  assert(end - start >= 200, `${end - start}`);
+});
+
 Deno.test("SlowServer notes only answers that take too long", async () => {
   let asked = 0;
   await using slow = new SlowServer(200, () => new Promise((resolve) => setTimeout(resolve, asked++ === 1 ? 250 : 0)));

@@ -1,4 +1,4 @@
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../../simulation/kernel/random.ts";
 import type { Fault } from "./fault.ts";
 
 /** Resolves to whether an effect is seen when a fault happens; with some seeds it is over too soon, or milder. */

@@ -46,8 +46,8 @@ export class Trace {
   }
 
   /**
-   * Returns what must not be left of it when it is over. The lease of the process may go on for other handles: it must be
-   * used by one of them then, until it is released.
+   * Returns what must not be left of it when it is over. The lease of the process may go on for other handles: it must
+   * be used by one of them then, until it is released.
    */
   leftovers(end: string): Leftover[] {
     const all = new Set(this.#asked);

@@ -16,7 +16,9 @@ export interface View {
   look(lock: string, ids: ReadonlySet<string>): Promise<Look>;
 }
 
-/** Returns how locks are seen through what a store lists. The members of a run are listed also when they were served. */
+/**
+ * Returns how locks are seen through what a store lists. The members of a run are listed also when they were served.
+ */
 export function listView(store: Pick<Store, "query">): View {
   return {
     async look(name, ids) {

@@ -1,4 +1,4 @@
-import type { HandoffName } from "../../verification/handoff/scenario.ts";
+import type { HandoffName } from "../../simulation/handoff/scenario.ts";
 import type { ClientName, Options } from "./options.ts";
 import type { Release } from "../../verification/history/history.ts";
 

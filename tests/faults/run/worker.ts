@@ -12,7 +12,7 @@ import { SystemClock } from "../../../src/time/clock.ts";
 import { HandoffStore } from "../../../src/handoff/handoff_store.ts";
 import type { Store } from "../../../src/contract/store.ts";
 import { now } from "../../verification/history/history.ts";
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../../simulation/kernel/random.ts";
 import { connect } from "./access.ts";
 import { Belief } from "./belief.ts";
 import { TURN_MS } from "./dead_holders.ts";
@@ -24,7 +24,7 @@ import { Stalls } from "./stalls.ts";
 import { Trace } from "./trace.ts";
 import { Visitor } from "./visitor.ts";
 import { Witness } from "./witness.ts";
-import { type Line, THRONGED, type Work } from "./work.ts";
+import { type Line, type Remains, THRONGED, type Work } from "./work.ts";
 
 /** How long it may take to end by itself when all is closed, in milliseconds. */
 const LINGERING = 5_000;
@@ -36,12 +36,19 @@ const ASKED = 20;
 const COHORTS = { keep: { keep: 10 }, linger: { keep: 10, linger: 5 } };
 
 /**
- * How many visitors there are at a time, how often one dies with the lock, and when the next one comes, in milliseconds.
+ * How many visitors there are at a time, how often one dies with the lock, and when the next one comes, in
+ * milliseconds.
  */
 const [VISITORS, DIES, COMES] = [2, 0.3, [100, 1_000]] as const;
 
 /** How many want a lock at the same time, how often each, and when the next ones come, in milliseconds. */
 const [CROWD, TURNS, CALM] = [[2, 8], [1, 3], [10, 600]] as const;
+
+/** What uses a lock, and what it is at. */
+interface Section {
+  readonly lock: string;
+  at: string;
+}
 
 /** A call that asks for a lock, and when it began. */
 interface Call {
@@ -52,20 +59,24 @@ interface Call {
 const work: Work = JSON.parse(Deno.args[0] ?? "");
 
 /**
- * How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s, and each
- * store object of three processes that were killed takes a turn.
+ * How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s. And
+ * each store object in the queue may be that of a killed process, which takes a turn: those of three, at least.
  */
-const SETTLING = 40_000 + 3 * work.stores * TURN_MS;
+async function settling(): Promise<number> {
+  const queued = await access.queued?.(THRONGED).catch(() => 0) ?? 0;
+  return 40_000 + Math.max(3 * work.stores, queued) * TURN_MS;
+}
 
 /**
- * When the store objects want one lock at the same time: each time when so many milliseconds are over, in which the turns
- * of the dead end. A process is killed every 12 s.
+ * When the store objects want one lock at the same time: each time when so many milliseconds are over, in which the
+ * turns of the dead end. A process is killed every 12 s.
  */
 const THRONG_MS = 1.25 * work.stores * TURN_MS;
 
 const encoder = new TextEncoder();
 const waiting = new Set<string>();
 const pending = new Set<Call>();
+const sections = new Set<Section>();
 let finishing = false;
 const finish = new AbortController();
 
@@ -102,7 +113,9 @@ const store = witness.watchHandles(handingOn(witness.watch(access.store)));
 const throng = Array.from({ length: access.another === undefined ? 0 : work.stores }, () => {
   return witness.watchHandles(witness.watch(access.another!()));
 });
-const inspector = new Inspector(access.views, now, (remains) => write({ type: "looked", ...remains }));
+const looked = (remains: Remains) => write({ type: "looked", ...remains });
+// A client of ZooKeeper's leader may see a lock that a client of a follower has just released.
+const inspector = new Inspector(access.views, now, looked, work.target.kind === "zookeeper");
 const registerClient = new Redis(work.register, "127.0.0.1");
 const register = new Register(registerClient, work.fences);
 
@@ -175,6 +188,8 @@ async function turn(
   const lock = aim === "busy" || aim === "long" ? wanted(long, random) : aim === "thronged" ? THRONGED : work[aim];
   const call = { lock, start: now() };
   pending.add(call);
+  const section = { lock, at: "acquires" };
+  sections.add(section);
   const trace = new Trace();
   const got = await witness.run(trace, () => get(from, lock, random)).catch((error) => {
     const outcome = error instanceof LockError ? error.code : error === "enough" ? "aborted" : undefined;
@@ -185,6 +200,7 @@ async function turn(
   if (got === null || typeof got === "string") {
     const outcome = got ?? "busy";
     write({ type: "refused", lock, outcome, start, end: now() });
+    section.at = `is over: ${outcome}`;
     if (visitor === undefined) await inspect(call, trace, outcome);
     else await visitor.end();
     // Whoever is refused comes back later.
@@ -192,11 +208,12 @@ async function turn(
   } else {
     const quick = aim === "crowded" || aim === "thronged";
     const dies = visitor !== undefined && random.chance(DIES);
-    await use({ lock: got, trace, start, long, quick, dies }, random);
+    await use({ lock: got, trace, start, long, quick, dies, section }, random);
     if (dies) visitor.die();
     else await visitor?.end();
   }
   witness.forget(trace);
+  sections.delete(section);
 }
 
 /** Picks the name of the next lock. The locks that are held for long are wanted less often. */
@@ -233,11 +250,12 @@ interface Use {
   readonly quick: boolean;
   /** Whether its holder dies behind that. */
   readonly dies: boolean;
+  readonly section: Section;
 }
 
 /** Raises the number that the lock protects, as programs do that rely on the lock more than they should. */
 async function use(use: Use, random: Random): Promise<void> {
-  const { lock, trace, start } = use;
+  const { lock, trace, start, section } = use;
   const { name, owner, fence } = lock;
   const end = now();
   if (!witness.granted(trace, name, fence)) write({ type: "unfounded", lock: name, owner, at: end });
@@ -251,8 +269,10 @@ async function use(use: Use, random: Random): Promise<void> {
   let trip: number | undefined;
   if (first) {
     acted = now();
+    section.at = "reads";
     const number = await register.read(name, fence);
     trip = now() - acted;
+    section.at = "stays";
     // Not where many store objects wait: each of them had a late answer, and would stay for a lease.
     if (use.long || name !== THRONGED && trace.lease?.late) await stay(use, belief, random);
     else await sleep(use.quick ? random.integer(0, 2) : random.spread(1, 20));
@@ -262,6 +282,7 @@ async function use(use: Use, random: Random): Promise<void> {
     if (number !== undefined && (careless || belief.held())) {
       if (random.chance(use.quick ? 0.02 : 0.4)) await sleep(random.spread(1, 200));
       acted = now();
+      section.at = "writes";
       written = await register.write(name, fence, number + 1);
     }
   }
@@ -271,12 +292,14 @@ async function use(use: Use, random: Random): Promise<void> {
     return trace.end();
   }
   const releasing = now();
+  section.at = "releases";
   const ended = await lock.release().then(() => ({ outcome: "released" as const }), (error: LockError) => {
     ignoreLockError(error);
     return error.code === "lost" ? { outcome: "lost" as const, why: error.message } : { outcome: "unknown" as const };
   });
   const { outcome } = ended;
   write({ type: "release", lock: name, owner, start: releasing, end: now(), ...ended });
+  section.at = `is over: ${outcome}`;
   // One that nobody has answered ends with the lease.
   if (outcome !== "unknown") await inspect({ lock: name, start }, trace, outcome);
 }
@@ -356,11 +379,14 @@ for await (const asked of Deno.stdin.readable) {
 }
 finishing = true;
 finish.abort();
-const settling = new AbortController();
+const enough = new AbortController();
 const all = lives.then(() => true);
-const settled = await Promise.race([all, pause(SETTLING, settling.signal).then(() => false)]);
-settling.abort();
-if (!settled && pending.size === 0) write({ type: "unhandled", message: "a section did not come to its end" });
+const settled = await Promise.race([all, settling().then((ms) => pause(ms, enough.signal)).then(() => false)]);
+enough.abort();
+if (!settled && pending.size === 0) {
+  const [{ lock, at } = { lock: "none", at: "a visitor or a guarded transaction" }] = sections;
+  write({ type: "unhandled", message: `a section did not come to its end: lock ${lock}, ${at}` });
+}
 write({ type: "finished", pending: [...pending] });
 if (store instanceof HandoffStore) await store.stop();
 access.close();

@@ -1,6 +1,6 @@
 import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import type { RedisServer } from "../../../support/redis_server.ts";
-import type { Random } from "../../../simulation/random.ts";
+import type { Random } from "../../../simulation/kernel/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { type Fault, pause } from "../fault.ts";
 import { redisLeft } from "../redis/left.ts";
@@ -59,8 +59,8 @@ export async function cluster(locks: readonly string[]): Promise<Deployment> {
     ports: servers.map(({ port }) => port),
     proxies,
     request: REQUEST,
-    // While a slot is moved, clients wait before they send a command again, and send it also after they have rejected it;
-    // and the nodes cannot tell that nobody receives the wake-ups of a dead waiter.
+    // While a slot is moved, clients wait before they send a command again, and send it also after they have rejected
+    // it; and the nodes cannot tell that nobody receives the wake-ups of a dead waiter.
     traits: KEPT_TURNS,
     faults: [
       ...commandFaults(ward),

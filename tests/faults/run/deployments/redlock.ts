@@ -1,5 +1,5 @@
 import { RedisServer } from "../../../support/redis_server.ts";
-import type { Random } from "../../../simulation/random.ts";
+import type { Random } from "../../../simulation/kernel/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { now } from "../../../verification/history/history.ts";
 import { DataDirectory } from "../directory.ts";

@@ -61,9 +61,9 @@ async function left(path: string): Promise<Left> {
 }
 
 /**
- * Returns the faults that set the machine's clock. Holders see that as well as others do: a jump ahead ends their leases,
- * and one back makes none longer. So nobody may be granted a lock that is believed in, unless the clock is right again
- * within a lease: then a holder may not have looked meanwhile.
+ * Returns the faults that set the machine's clock. Holders see that as well as others do: a jump ahead ends their
+ * leases, and one back makes none longer. So nobody may be granted a lock that is believed in, unless the clock is
+ * right again within a lease: then a holder may not have looked meanwhile.
  */
 function clockFaults(clocks: WorkerClocks, { crew, lease }: Users): Fault[] {
   const fault = (kind: string, breach: boolean, duration: readonly [number, number]): Fault => ({

@@ -1,4 +1,4 @@
-import type { Random } from "../../../simulation/random.ts";
+import type { Random } from "../../../simulation/kernel/random.ts";
 import type { EtcdCluster, EtcdServer } from "../../../support/etcd_server.ts";
 import type { StalledDisks } from "../../../support/stalled_disks.ts";
 import type { Manners } from "../../../support/tcp_link.ts";

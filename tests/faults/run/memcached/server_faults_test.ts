@@ -1,7 +1,7 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
 import { type Backend, cas } from "@holdfast/lock/cas";
-import { Random } from "../../../simulation/random.ts";
+import { Random } from "../../../simulation/kernel/random.ts";
 import { claimOf, grant } from "../../../support/claims.ts";
 import { findMemcached, MemcachedServer } from "../../../support/memcached_server.ts";
 import { patient } from "../../../support/patient.ts";

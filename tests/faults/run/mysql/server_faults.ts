@@ -1,6 +1,6 @@
 import { type Connection, createConnection } from "mysql2/promise";
 import { createTable } from "../../../../src/stores/mysql/schema.ts";
-import type { Random } from "../../../simulation/random.ts";
+import type { Random } from "../../../simulation/kernel/random.ts";
 import { TABLES } from "../../../guard/databases.ts";
 import type { MariadbServer } from "../../../support/mariadb_server.ts";
 import { type Fault, pause } from "../fault.ts";

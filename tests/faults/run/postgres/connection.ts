@@ -26,7 +26,9 @@ interface Ports {
   readonly listen?: number;
 }
 
-/** Connects over pg, whose statements wait for so many milliseconds; over postgres.js, which has no such limit, without. */
+/**
+ * Connects over pg, whose statements wait for so many milliseconds; over postgres.js, which has no such limit, without.
+ */
 export function connectTo(ports: Ports, timeout?: number): Connection<string | null> {
   return timeout === undefined ? overPostgresJs(ports) : overPg(ports, timeout);
 }

@@ -9,8 +9,8 @@ import { connectTo, USER } from "./connection.ts";
 const LIMIT_MS = 10_000;
 
 /**
- * Returns what is in the rows when each lock was used once more, and connections of clients that have gone: those with the
- * server, and with its pooler.
+ * Returns what is in the rows when each lock was used once more, and connections of clients that have gone: those with
+ * the server, and with its pooler.
  */
 export async function postgresLeft(
   server: PostgresServer,

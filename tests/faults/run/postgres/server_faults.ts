@@ -1,4 +1,4 @@
-import type { Random } from "../../../simulation/random.ts";
+import type { Random } from "../../../simulation/kernel/random.ts";
 import type { PostgresServer } from "../../../support/postgres_server.ts";
 import { type Fault, pause } from "../fault.ts";
 import { administer } from "./administrator.ts";

@@ -2,7 +2,10 @@ import { closed, type RedisServer } from "../../../support/redis_server.ts";
 import { serverStore } from "../../../support/server_store.ts";
 import { type Left, listed } from "../deployment.ts";
 
-/** Returns what stores list of some servers, the keys that are left without fences, and connections of clients that have gone. */
+/**
+ * Returns what stores list of some servers, the keys that are left without fences, and connections of clients that have
+ * gone.
+ */
 export async function redisLeft(servers: readonly RedisServer[]): Promise<Left> {
   const entries = await Promise.all(servers.map(listedBy));
   const keys = (await Promise.all(servers.map((server) => server.leftovers()))).flat();

@@ -2,7 +2,7 @@ import { lockKeys } from "../../../../src/stores/redis/keys/keys.ts";
 import { retake } from "../../../../src/stores/redis/scripts/generated.ts";
 import type { RedisServer } from "../../../support/redis_server.ts";
 import type { TcpProxy } from "../../../support/tcp_proxy.ts";
-import type { Random } from "../../../simulation/random.ts";
+import type { Random } from "../../../simulation/kernel/random.ts";
 import { now } from "../../../verification/history/history.ts";
 import { type Fault, pause } from "../fault.ts";
 import { look } from "./look.ts";
@@ -53,7 +53,8 @@ export interface Quorum {
 }
 
 /**
- * Loses the lock on two nodes; the holder finds out on the way to the first one. Resolves to whether it was lost on both.
+ * Loses the lock on two nodes; the holder finds out on the way to the first one. Resolves to whether it was lost on
+ * both.
  */
 type Run = (
   first: RedisServer,
@@ -91,8 +92,8 @@ export function quorumFaults({ servers, proxies, lock, lease, putBack }: Quorum)
       let lost: string | undefined;
       try {
         const id = await holder(server);
-        // A holder in another process, to which nothing happens, may have restored it before it was lost on the second node:
-        // then it has it on a majority again.
+        // A holder in another process, to which nothing happens, may have restored it before it was lost on the second
+        // node: then it has it on a majority again.
         if (await run(server, servers[second]!, way, random, over) && await pass(server) === 0) lost = id;
       } catch {
         // Something else happens to one of the servers.

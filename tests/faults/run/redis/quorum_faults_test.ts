@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { lockKeys } from "../../../../src/stores/redis/keys/keys.ts";
 import { retake } from "../../../../src/stores/redis/scripts/generated.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
-import { Random } from "../../../simulation/random.ts";
+import { Random } from "../../../simulation/kernel/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
 import { quorumFaults } from "./quorum_faults.ts";

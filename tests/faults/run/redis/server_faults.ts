@@ -1,4 +1,4 @@
-import type { Random } from "../../../simulation/random.ts";
+import type { Random } from "../../../simulation/kernel/random.ts";
 import type { RedisServer } from "../../../support/redis_server.ts";
 import { until } from "../../../support/until.ts";
 import { type Fault, pause } from "../fault.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Redis } from "ioredis";
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import type { RedisServer } from "../../../support/redis_server.ts";
-import { Random } from "../../../simulation/random.ts";
+import { Random } from "../../../simulation/kernel/random.ts";
 import { until } from "../../../support/until.ts";
 import { strikes } from "../strikes.ts";
 import { promoting } from "./server_faults.ts";

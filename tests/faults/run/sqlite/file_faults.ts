@@ -1,4 +1,4 @@
-import type { Random } from "../../../simulation/random.ts";
+import type { Random } from "../../../simulation/kernel/random.ts";
 import { DenoProcess } from "../../../support/deno_process.ts";
 import { type Fault, pause } from "../fault.ts";
 

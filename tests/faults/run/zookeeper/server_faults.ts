@@ -1,4 +1,4 @@
-import type { Random } from "../../../simulation/random.ts";
+import type { Random } from "../../../simulation/kernel/random.ts";
 import type { Manners } from "../../../support/tcp_link.ts";
 import type { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
@@ -10,7 +10,9 @@ import { expire, sessionsOf } from "./sessions.ts";
 /** How long something is wrong, in milliseconds: less than a follower may be silent, or more. */
 const DURATION = [20, 4_000] as const;
 
-/** How long servers may take to be well again, in milliseconds: in an election they repeat some messages after a minute. */
+/**
+ * How long servers may take to be well again, in milliseconds: in an election they repeat some messages after a minute.
+ */
 const WELL_MS = 120_000;
 
 /** How a follower and its leader do not hear each other, or one the other. */

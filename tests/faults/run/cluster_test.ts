@@ -1,6 +1,0 @@
-// Deno only: it tests a tool for Deno.
-import { shortRun } from "./short_run.ts";
-
-Deno.test("Lock keeps its promises under random faults in a Cluster", async () => {
-  await shortRun("cluster");
-});

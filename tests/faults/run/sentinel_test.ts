@@ -1,6 +1,0 @@
-// Deno only: it tests a tool for Deno.
-import { shortRun } from "./short_run.ts";
-
-Deno.test("Lock keeps its promises under random faults behind Sentinel", async () => {
-  await shortRun("sentinel");
-});
