@@ -26,8 +26,8 @@ export interface Build {
 }
 
 /**
- * Packs the packages as for npm, unpacks them, and puts the tests in their place beside each `src/`. Those beside the lock
- * lie in its folder, as in the repository, and are linked to their own places.
+ * Packs the packages as for npm, unpacks them, and puts the tests in their place beside each `src/`. Those beside the
+ * lock lie in its folder, as in the repository, and are linked to their own places.
  */
 export async function build(folder: string): Promise<Build> {
   const packed = await pack(folder);
@@ -80,7 +80,10 @@ export async function build(folder: string): Promise<Build> {
   };
 }
 
-/** Puts in the place of each module of a package, whose path ends with a slash, one that names its CommonJS, which is what Node loads. */
+/**
+ * Puts in the place of each module of a package, whose path ends with a slash, one that names its CommonJS, which is
+ * what Node loads.
+ */
 async function onCommonJs(installed: string): Promise<void> {
   const folder = installed + COMMON_JS;
   const modules = scripts(folder.slice(0, -1)).filter((path) => path.endsWith(".js"));
@@ -115,7 +118,9 @@ async function compile(files: readonly string[], folder: string, installed: stri
   const folders = [...new Set(files.map((path) => path.slice(0, path.indexOf("tests/") + "tests".length)))];
   for (const tests of folders) await Deno.rename(`${folder}/compiled/${tests}`, `${installed}/${tests}`);
   const tests = `${installed}/tests`;
-  await Deno.writeTextFile(`${tests}/support/redis_server.js`, `export * from "../runtimes/inside/redis_server.js";\n`);
+  for (const name of ["redis_server", "free_port"]) {
+    await Deno.writeTextFile(`${tests}/support/${name}.js`, `export * from "../runtimes/inside/redis_server.js";\n`);
+  }
   for (const path of folders.flatMap((tests) => scripts(`${installed}/${tests}`))) {
     // In the tests alone: the package has to do without.
     const text = await Deno.readTextFile(path);

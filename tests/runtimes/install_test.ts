@@ -1,6 +1,6 @@
 // Deno only: it tests the command that runs tests in the other runtimes.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { freePort } from "../support/redis_server.ts";
+import { freePort } from "../support/free_port.ts";
 import { install } from "./install.ts";
 
 Deno.test("install() names in one line what it cannot fetch, and tries again the next time", async () => {

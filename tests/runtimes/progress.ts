@@ -1,6 +1,8 @@
 import type { Outcome } from "./run.ts";
 
-/** Says on stderr how far everything is: in one line that changes on a terminal, else one line for each that is done. */
+/**
+ * Says on stderr how far everything is: in one line that changes on a terminal, else one line for each that is done.
+ */
 export class Progress {
   readonly #terminal = Deno.stderr.isTerminal();
   readonly #counts: Map<string, string>;

@@ -1,6 +1,6 @@
 // Deno only: it starts the commands of the README.
 import { assert, assertEquals } from "@std/assert";
-import { freePort } from "../support/redis_server.ts";
+import { freePort } from "../support/free_port.ts";
 import { textOf } from "../support/test_files.ts";
 import { withoutCoverage } from "../support/without_coverage.ts";
 import { MODULES } from "./versions.ts";

@@ -42,6 +42,13 @@ const NO_ZOOKEEPER = because("the store on ZooKeeper: it is for Deno, Node and B
 ]);
 const NO_DENO = because("it starts processes of Deno", ["SystemClock.timer() does not keep the process alive"]);
 
+/** What asks nothing of a runtime but its timers: a version between two others shows no more than these. */
+const PLAIN = /^tests\/(engine|handoff|redlock|cohort|web_locks|stores\/(memory|durable_object))\//;
+const LIKE_OTHERS = because(
+  "a file that needs timers alone: Node 20 and 24 run it",
+  TESTS.filter((path) => PLAIN.test(path) && !isSqlite(path) && !isPlatform(path)),
+);
+
 /** Where the lock manager that Node itself has is not as the specification says. */
 const OWN_LOCKS = because(
   "navigator.locks of Node 24 differs from the specification",
@@ -108,7 +115,10 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
     without: { ...NO_SQLITE, ...NO_LOCKS },
     clients: ["iovalkey", "node-redis 5"],
   }),
-  node22: native("node22", `${MODULES}/node22/bin/node`, { without: NO_LOCKS, clients: ["ioredis 5", "valkey-glide"] }),
+  node22: native("node22", `${MODULES}/node22/bin/node`, {
+    without: { ...NO_LOCKS, ...LIKE_OTHERS },
+    clients: ["ioredis 5", "valkey-glide"],
+  }),
   node24: native("node24", `${MODULES}/node24/bin/node`, { skip: OWN_LOCKS, clients: ["node-redis 6"] }),
   bun: native("bun", `${MODULES}/bun/bin/bun`, { without: NO_LOCKS, clients: ["Bun"], example: "bun.ts" }),
   workerd: {

@@ -7,11 +7,12 @@
 import { acquire, type RedisClient } from "@holdfast/lock";
 import { storeSuite } from "@holdfast/testing";
 import { upstash } from "@holdfast/lock/upstash";
-import { IN_FULL, IN_PART, OF_BUN, OF_GLIDE, tested } from "../../stores/redis/clients.ts";
+import { IN_FULL, IN_PART, OF_BUN, OF_GLIDE } from "../../stores/redis/clients.ts";
 import { OPEN, testBadInput } from "../../stores/redis/clients/bad_input.ts";
+import { place } from "../../stores/redis/place.ts";
+import { tested } from "../../stores/redis/tested.ts";
 import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
 import { until } from "../../support/until.ts";
-import { serverStore } from "../../support/server_store.ts";
 import { RedisServer } from "./redis_server.ts";
 import { settings } from "./settings.ts";
 
@@ -32,18 +33,7 @@ for (const library of settings.clients) {
       Deno.test(`redis over ${library} here: ${name}`, run);
     },
     capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
-    open: async () => {
-      const server = await RedisServer.start();
-      return {
-        connect: async () => serverStore(await connect(library, server)),
-        leftovers: () => server.leftovers(),
-        restart: async () => {
-          await server.kill();
-          await server.start();
-        },
-        close: () => server[Symbol.asyncDispose](),
-      };
-    },
+    open: () => place(() => RedisServer.start(), (server) => connect(library, server)),
   });
 }
 
@@ -52,9 +42,9 @@ Deno.test("upstash() here: a waiter is woken over the event stream, which ends t
   const [from, to] = [upstash(await server.front()), upstash(await server.front())];
   const first = await acquire(from, "a", { lease: 60_000 });
   const waiting = acquire(to, "a", { lease: 60_000 });
-  await until(() => Wakeups.of(to).subscribed, "the waiter is subscribed");
+  await until(() => Wakeups.of(to).subscription.open, "the waiter is subscribed");
   await first.release();
   const lock = await waiting;
-  await until(() => !Wakeups.of(to).subscribed, "the stream is closed");
+  await until(() => !Wakeups.of(to).subscription.open, "the stream is closed");
   await lock.release();
 });

@@ -1,6 +1,6 @@
 /**
- * Tests of the stores in databases, and of `guard()`, over each client that the runtime has: a part of what they show in
- * Deno, with each thing that they ask of a client.
+ * Tests of the stores in databases, and of `guard()`, over each client that the runtime has: a part of what they show
+ * in Deno, with each thing that they ask of a client.
  *
  * @module
  */

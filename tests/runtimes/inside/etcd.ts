@@ -1,15 +1,15 @@
 /**
- * The store suite on etcd, with the `fetch` that the runtime has.
+ * A part of the store suite on etcd, with the `fetch` that the runtime has.
  *
  * @module
  */
 import { etcd } from "@holdfast/lock/etcd";
-import { storeSuite } from "@holdfast/testing";
 import { SystemClock } from "../../../src/time/clock.ts";
 import { CasStore } from "../../../src/engine/store.ts";
 import { EtcdGateway } from "../../../src/stores/etcd/gateway.ts";
 import { checkEtcdOptions, type EtcdSettings } from "../../../src/stores/etcd/options.ts";
 import { EtcdBackend } from "../../../src/stores/etcd/store.ts";
+import { partOfSuite } from "../../support/part_of_suite.ts";
 import { patient } from "../../support/patient.ts";
 import { settings } from "./settings.ts";
 
@@ -20,7 +20,7 @@ function engine({ prefix, ...rest }: EtcdSettings): CasStore {
   return new CasStore(backend, { maxClockSkew: 10_000, observer: undefined }, clock);
 }
 
-storeSuite({
+partOfSuite({
   test: (name, run) => Deno.test(`etcd() here: ${name}`, run),
   capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
   open: () => {

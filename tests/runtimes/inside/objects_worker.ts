@@ -1,6 +1,6 @@
 /**
- * The worker of the tests of Durable Objects: a class that can be asked what it holds, the tests that run beside it, and
- * a crowd that wants one lock.
+ * The worker of the tests of Durable Objects: a class that can be asked what it holds, the tests that run beside it,
+ * and a crowd that wants one lock.
  *
  * @module
  */

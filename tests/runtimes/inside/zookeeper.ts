@@ -1,15 +1,15 @@
 /**
- * The store suite on ZooKeeper, over the sockets that the runtime has.
+ * A part of the store suite on ZooKeeper, over the sockets that the runtime has.
  *
  * @module
  */
-import { storeSuite } from "@holdfast/testing";
 import { zookeeper, type ZookeeperClient } from "@holdfast/lock/zookeeper";
 import { createClient } from "node-zookeeper-client";
+import { partOfSuite } from "../../support/part_of_suite.ts";
 import { patient } from "../../support/patient.ts";
 import { settings } from "./settings.ts";
 
-storeSuite({
+partOfSuite({
   test: (name, run) => Deno.test(`zookeeper() over sockets here: ${name}`, run),
   capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences"],
   open: () => {
@@ -28,7 +28,7 @@ storeSuite({
   },
 });
 
-storeSuite({
+partOfSuite({
   test: (name, run) => Deno.test(`zookeeper() here: ${name}`, run),
   capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences"],
   open: () => {

@@ -22,6 +22,7 @@ import {
   type Inspection,
   isLockLost,
   type Kind,
+  type ListingStore,
   type Lock,
   LockConflictError,
   LockError,
@@ -309,10 +310,11 @@ export async function use(): Promise<void> {
   await maybe?.release();
   using file: SqliteStore = sqlite("locks.db", { observer } satisfies SqliteOptions);
   const node: RedisStore = redis(new Redis6(), { prefix: "billing:", replicas, observer } satisfies RedisOptions);
+  const [listing, other]: ListingStore[] = [node, file];
   console.log(
     await node.evict("a", { meta: false } satisfies EvictOptions),
-    (await node.query()).held.length,
-    (await file.query()).pending.length,
+    (await listing!.query()).held.length,
+    (await other!.query()).pending.length,
   );
   const nodes = redlock(
     [node, new Redis5(), new Redis6()],
