@@ -30,7 +30,9 @@ export class ClusterDeployment implements AsyncDisposable {
     this.#stack = stack;
   }
 
-  /** Starts so many masters that share the slots, with so many replicas each; settings are further ones of the nodes. */
+  /**
+   * Starts so many masters that share the slots, with so many replicas each; settings are further ones of the nodes.
+   */
   static async start({ masters = 3, replicas = 1, settings = [] as string[] } = {}): Promise<ClusterDeployment> {
     await using stack = new AsyncDisposableStack();
     const start = () =>
@@ -46,7 +48,8 @@ export class ClusterDeployment implements AsyncDisposable {
     await Promise.all(
       servers.slice(0, masters).map(async (server, i) => {
         const [from, to] = [i, i + 1].map((part) => Math.floor(SLOTS * part / masters)) as [number, number];
-        // Only makes the start quicker: epochs that are alike the nodes tell apart by themselves, and one may have its own.
+        // Only makes the start quicker: epochs that are alike the nodes tell apart by themselves, and one may have its
+        // own.
         await server.command("CLUSTER", "SET-CONFIG-EPOCH", i + 1).catch(() => {});
         await server.command("CLUSTER", "ADDSLOTS", ...slots(from, to));
       }),

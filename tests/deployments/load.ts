@@ -71,7 +71,10 @@ export function assertFencesRise(sections: readonly Section[]): void {
   assert(new Set(sections.map(({ fence }) => fence)).size === sections.length, "no fence was issued twice");
 }
 
-/** Has so many waiters queue for the lock "a", each of which holds it for a moment. Resolves with their fences, in order. */
+/**
+ * Has so many waiters queue for the lock "a", each of which holds it for a moment. Resolves with their fences, in
+ * order.
+ */
 export function waiters(stores: readonly Store[], count: number, lease: number): Promise<bigint[]> {
   const fences: bigint[] = [];
   const all = Array.from({ length: count }, async (_, i) => {

@@ -1,6 +1,6 @@
 /**
- * A program that takes the lock "a" again and again until its input ends: `load_process.ts <sentinel | cluster> <address
- * as JSON>`. It writes a line for each section.
+ * A program that takes the lock "a" again and again until its input ends: `load_process.ts <sentinel | cluster>
+ * <address as JSON>`. It writes a line for each section.
  */
 import { Cluster, Redis } from "npm:ioredis@^6";
 import { acquire, LockLostError, StoreError } from "../../mod.ts";

@@ -12,7 +12,9 @@ const DOWN_AFTER = 500;
 /** How long clients wait between two tries to connect, in milliseconds: closing one takes as long. */
 const RETRY = 50;
 
-/** How long the Sentinels may take to fail over or to notice who has come back, in milliseconds: they look every 10 s. */
+/**
+ * How long the Sentinels may take to fail over or to notice who has come back, in milliseconds: they look every 10 s.
+ */
 const LIMIT = 60_000;
 
 /** A master with replicas, and the Sentinels that promote one of them when it fails. */

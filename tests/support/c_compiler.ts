@@ -1,7 +1,10 @@
 /** What to do when something cannot be compiled. */
 const REMEDY = 'install one with "apt-get install gcc libc6-dev"';
 
-/** Compiles a program, or with `-shared` a library, with the C compiler that the test command has found, or the first one. */
+/**
+ * Compiles a program, or with `-shared` a library, with the C compiler that the test command has found, or the first
+ * one.
+ */
 export async function compile(source: string, output: string, flags: readonly string[] = []): Promise<void> {
   const named = Deno.env.get("CC");
   const args = [...flags, "-O2", "-Wall", "-Wextra", "-Werror", "-o", output, source];

@@ -106,7 +106,7 @@ export class Chromium implements AsyncDisposable {
     this.#output = output;
   }
 
-  /** Starts the program, with a profile of its own. */
+  /** Starts the program. */
   static async start(program: string): Promise<Chromium> {
     const directory = Deno.makeTempDirSync({ prefix: "holdfast_chromium_" });
     const process = new Deno.Command(program, {
@@ -145,17 +145,41 @@ export class Chromium implements AsyncDisposable {
     }
   }
 
-  /** Opens a tab. */
-  async open(): Promise<Tab> {
-    const { targetId } = await this.#connection.send("Target.createTarget", { url: "about:blank" });
-    const { sessionId } = await this.#connection.send("Target.attachToTarget", { targetId, flatten: true });
-    return await Tab.make(this.#connection, String(sessionId));
+  /** Makes a profile: its tabs have no cookies and no cache of other ones. */
+  async profile(): Promise<Profile> {
+    const { browserContextId } = await this.#connection.send("Target.createBrowserContext", {});
+    return new Profile(this.#connection, String(browserContextId));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#connection.send("Browser.close", {}).catch(() => {});
     await this.#connection.close();
     await ended(this.#process, this.#output, this.#directory);
+  }
+}
+
+/** A user of a browser, as if it had just been started. */
+export class Profile implements AsyncDisposable {
+  readonly #connection: Connection;
+  readonly #id: string;
+
+  /** Takes a context of a browser. */
+  constructor(connection: Connection, id: string) {
+    this.#connection = connection;
+    this.#id = id;
+  }
+
+  /** Opens a tab. */
+  async open(): Promise<Tab> {
+    const target = { url: "about:blank", browserContextId: this.#id };
+    const { targetId } = await this.#connection.send("Target.createTarget", target);
+    const { sessionId } = await this.#connection.send("Target.attachToTarget", { targetId, flatten: true });
+    return await Tab.make(this.#connection, String(sessionId));
+  }
+
+  /** Closes its tabs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.send("Target.disposeBrowserContext", { browserContextId: this.#id });
   }
 }
 

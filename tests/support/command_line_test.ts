@@ -1,7 +1,6 @@
 // Deno only: it tests a tool for Deno.
 import { assertEquals, assertThrows } from "@std/assert";
 import { PROGRAM as SIMULATION } from "../simulation/options.ts";
-import { PROGRAM as HANDOFF } from "../verification/handoff/options.ts";
 import {
   choice,
   choices,
@@ -97,6 +96,5 @@ Deno.test("parse() refuses what is unknown or out of range, and names and quotes
   for (const [args, says] of wrong) assertThrows(() => parse(PROGRAM, args.split(" ")), Error, says);
   for (const args of [["--seeds=0"], ["--from=-1"], ["3"]]) {
     assertThrows(() => parse(SIMULATION, args), Error, args[0]!.split("=")[0]!);
-    assertThrows(() => parse(HANDOFF, args), Error, args[0]!.split("=")[0]!);
   }
 });

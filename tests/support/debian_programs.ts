@@ -61,7 +61,9 @@ async function unpack(folder: string): Promise<void> {
   await mendLinks();
 }
 
-/** Points links to what was unpacked, where the system does not have what they name: Java has its settings in `/etc`. */
+/**
+ * Points links to what was unpacked, where the system does not have what they name: Java has its settings in `/etc`.
+ */
 async function mendLinks(): Promise<void> {
   const broken = await run("find", [UNPACKED, "-xtype", "l"], "/");
   for (const link of broken.split("\n").filter((line) => line !== "")) {

@@ -1,5 +1,5 @@
 import { findEtcd } from "./etcd.ts";
-import { freePort } from "./redis_server.ts";
+import { freePort } from "./free_port.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
 
@@ -14,7 +14,9 @@ const IN_MEMORY = "/dev/shm";
 
 const PREFIX = "holdfast_etcd_";
 
-/** What the tests look at in the answers of the JSON gateway: each method has some of it. Numbers of 64 bits are texts. */
+/**
+ * What the tests look at in the answers of the JSON gateway: each method has some of it. Numbers of 64 bits are texts.
+ */
 export interface EtcdAnswer {
   readonly error?: string;
   readonly header: { readonly revision: string; readonly "member_id": string };
@@ -203,7 +205,10 @@ export class EtcdCluster implements AsyncDisposable {
   }
 }
 
-/** Makes a folder in memory, or on the disk where there is no such file system, or Deno does not open it without all rights. */
+/**
+ * Makes a folder in memory, or on the disk where there is no such file system, or Deno does not open it without all
+ * rights.
+ */
 function inMemory(): string {
   try {
     return Deno.makeTempDirSync({ dir: IN_MEMORY, prefix: PREFIX });

@@ -47,7 +47,10 @@ class Connection {
   }
 }
 
-/** Watches, compares and replaces, over one connection for all calls: the transaction of one call ends the watch of others. */
+/**
+ * Watches, compares and replaces, over one connection for all calls: the transaction of one call ends the watch of
+ * others.
+ */
 function interleaved(documents: Documents): Backend<number> {
   const connection = new Connection(documents);
   return {

@@ -140,7 +140,10 @@ function members(change: (entry: WaiterEntry) => WaiterEntry): Breakage {
   return waiters((entry) => entry.member ? change(entry) : entry);
 }
 
-/** Every handle that a run has taken along is listed as a member, while `isListed`, given whether anybody holds the lock. */
+/**
+ * Every handle that a run has taken along is listed as a member, while `isListed`, given whether anybody holds the
+ * lock.
+ */
 function membersStay(isListed: (held: boolean) => boolean): Breakage {
   return (right) => {
     const taken = new Map<string, WaiterEntry>();

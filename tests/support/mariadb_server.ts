@@ -1,7 +1,7 @@
 import { createConnection } from "mysql2/promise";
 import { findMariadb } from "./mariadb.ts";
 import { librariesOf, run } from "./debian_programs.ts";
-import { freePort } from "./redis_server.ts";
+import { freePort } from "./free_port.ts";
 import { type ServerCommand, ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
 

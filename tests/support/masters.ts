@@ -82,9 +82,9 @@ export class DurableMasters extends Masters {
 }
 
 /**
- * Has a store on several servers resolve a grant only when all of its connected clients have been answered, as they are on
- * a machine that is not busy, and returns it. Else the server that has the queue may execute the request of a waiter before
- * that of the holder, which others have granted: then the waiter is in no queue yet.
+ * Has a store on several servers resolve a grant only when all of its connected clients have been answered, as they are
+ * on a machine that is not busy, and returns it. Else the server that has the queue may execute the request of a waiter
+ * before that of the holder, which others have granted: then the waiter is in no queue yet.
  */
 export function settling<S extends Store>(store: S, clients: readonly Redis[]): S {
   const attempt = store.attempt.bind(store);

@@ -1,7 +1,7 @@
 import { MemcacheClient } from "memcache-client";
 import { findProgram, type Found } from "./debian_programs.ts";
 import { inTime } from "./in_time.ts";
-import { freePort } from "./redis_server.ts";
+import { freePort } from "./free_port.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
 

@@ -1,6 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
+import { storeSuite } from "@holdfast/testing";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { SystemClock } from "../../src/time/clock.ts";
 import { patient } from "./patient.ts";
 
 for (const [how, options] of Object.entries({ "release()": {}, "atLeast": { atLeast: 20, lease: 60_000 } })) {
@@ -21,3 +24,24 @@ for (const [how, options] of Object.entries({ "release()": {}, "atLeast": { atLe
     assertEquals(ended.length >= 2, true);
   });
 }
+
+const RUN = "attempt() gets the lock once the lease of a run has ended, above its fences";
+
+storeSuite({
+  test: (name, run) => {
+    if (name === RUN) Deno.test("patient() lets the suite try again when the answer with a run was lost", run);
+  },
+  open: () => {
+    const store = new MemoryStore(undefined, new SystemClock());
+    const attempt = store.attempt.bind(store);
+    let lost = 0;
+    store.attempt = async (claim, options) => {
+      const answer = await attempt(claim, options);
+      if (!answer.granted || claim.group === undefined || lost++ > 0) return answer;
+      throw new Error("no answer to a write within 67 ms");
+    };
+    const connected = patient(store);
+    return { connect: () => connected, close: () => {} };
+  },
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
+});

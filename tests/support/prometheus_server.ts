@@ -1,4 +1,4 @@
-import { freePort } from "./redis_server.ts";
+import { freePort } from "./free_port.ts";
 import { until } from "./until.ts";
 
 /** A value that a query gives, with the labels of its time series. */

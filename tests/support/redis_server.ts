@@ -1,15 +1,25 @@
 import { type Cluster, Redis, type RedisOptions } from "ioredis";
+import { freePort, HIGHEST_PORT } from "./free_port.ts";
+import { IdleServers } from "./idle_servers.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
 
 /** How long a server may take to say who it is, in milliseconds: one that is frozen accepts a connection as well. */
 const ANSWER_LIMIT_MS = 2_000;
 
-/** Below those that systems give to connections: these could take the port of a server that is being restarted. */
-const PORTS = [10_000, 32_767] as const;
-
 /** The bus of a Cluster node is 10,000 ports above that of its clients. */
-const MAX_CLUSTER_PORT = PORTS[1] - 10_000;
+const MAX_CLUSTER_PORT = HIGHEST_PORT - 10_000;
+
+/** Forgets what a test has left on a server. */
+const RENEWAL = ["FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT"];
+
+/** Tells what else distinguishes the server from one that has just started. */
+const STATE = ["CONFIG GET *", "ACL LIST", "FUNCTION LIST", "ROLE", "CLIENT LIST"];
+
+/** How often that is asked: the server may not have noticed yet that clients are closed. */
+const LOOKS = 4;
+
+const idle = new IdleServers<RedisServer>();
 
 /** A Redis server that a test has started, on a free port of the loopback interface. */
 export class RedisServer extends TestServer {
@@ -22,6 +32,8 @@ export class RedisServer extends TestServer {
   readonly #file: string[];
   readonly #clients = new Set<Redis>();
   #frozen = false;
+  /** What it is when it has just started; unknown if it is not to be used again. */
+  #new: string | undefined;
 
   private constructor(settings: string[], env: Record<string, string>, file: string[]) {
     super();
@@ -37,13 +49,22 @@ export class RedisServer extends TestServer {
    * Starts a server; settings are those of its command line, such as `"--maxmemory", "2mb"`. REDIS_SERVER in
    * its environment, or in that of the tests, names the program. A Sentinel wants its
    * settings, line by line, in a file to which it can write.
+   *
+   * Without any of these it may be one that another test of the file has closed: it is as new, but for its port.
    */
   static async start(
     settings: string[] = [],
     env: Record<string, string> = {},
     file: string[] = [],
   ): Promise<RedisServer> {
-    return await startedServer(() => new RedisServer(settings, env, file), (server) => server.start());
+    const make = () => startedServer(() => new RedisServer(settings, env, file), (server) => server.start());
+    const usual = settings.length + file.length + Object.keys(env).length === 0;
+    if (!usual || !IdleServers.used) return await make();
+    const used = idle.take();
+    if (used !== undefined) return used;
+    const server = await make();
+    server.#new = await server.#renewed();
+    return server;
   }
 
   /** Starts the process, and waits until it answers. */
@@ -70,15 +91,30 @@ export class RedisServer extends TestServer {
 
   /** Rejects unless the server on the port is this one: another process may have been quicker. */
   async #meet(): Promise<void> {
+    const reply = await this.#ask(["CONFIG GET syslog-ident"], async (connection) => {
+      const buffer = new Uint8Array(1_024);
+      return new TextDecoder().decode(buffer.subarray(0, await connection.read(buffer) ?? 0));
+    });
+    // A Sentinel knows no such command.
+    const known = reply.startsWith("-") || reply.includes(this.#id);
+    if (!known) throw new Error(`another server has taken port ${this.port}`);
+  }
+
+  /** Makes the server as new as can be. Returns the rest: settings, users, functions, replicas, other connections. */
+  async #renewed(): Promise<string> {
+    const all = (connection: Deno.Conn) => new Response(connection.readable).text();
+    const reply = await this.#ask([...RENEWAL, ...STATE, "QUIT"], all);
+    // Of the connections one is its own. Each process has an order of its settings.
+    return reply.replace(/^\$\d+$/gm, "").replace(/^id=.*$/m, "").split("\r\n").sort().join("\n");
+  }
+
+  /** Sends commands over a connection of their own, and returns what is read as the server writes it. */
+  async #ask(commands: readonly string[], read: (connection: Deno.Conn) => Promise<string>): Promise<string> {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
     const id = setTimeout(() => connection.close(), ANSWER_LIMIT_MS);
     try {
-      await connection.write(new TextEncoder().encode("CONFIG GET syslog-ident\r\n"));
-      const buffer = new Uint8Array(1_024);
-      const reply = new TextDecoder().decode(buffer.subarray(0, await connection.read(buffer) ?? 0));
-      // A Sentinel knows no such command.
-      const known = reply.startsWith("-") || reply.includes(this.#id);
-      if (!known) throw new Error(`another server has taken port ${this.port}`);
+      await connection.write(new TextEncoder().encode(commands.map((command) => `${command}\r\n`).join("")));
+      return await read(connection);
     } finally {
       clearTimeout(id);
     }
@@ -116,6 +152,12 @@ export class RedisServer extends TestServer {
     return client;
   }
 
+  /** Ends its process, without waiting. */
+  end(): void {
+    this.process?.signal("SIGKILL");
+    Deno.removeSync(this.#directory, { recursive: true });
+  }
+
   override freeze(): void {
     this.#frozen = true;
     super.freeze();
@@ -137,8 +179,14 @@ export class RedisServer extends TestServer {
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
-    this.process?.signal("SIGCONT");
+    this.thaw();
     await Promise.all([...this.#clients].map(closed));
+    this.#clients.clear();
+    for (let looks = 0; this.process !== undefined && this.#new !== undefined && looks < LOOKS; looks++) {
+      const state = await this.#renewed().catch(() => {});
+      if (state === this.#new) return idle.give(this, this.process);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
     await this.kill();
     await Deno.remove(this.#directory, { recursive: true });
   }
@@ -169,8 +217,9 @@ async function redisClosed(client: Redis): Promise<void> {
   if (client.status === "end") return;
   client.options.retryStrategy = client.options.sentinelRetryStrategy = () => null;
   const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
-  // Between two connections disconnect() emits no end and leaves a timer, and while a server loads its data it leaves that
-  // of the next question whether it is ready: let the connection get ready or fail. One to a frozen server does neither.
+  // Between two connections disconnect() emits no end and leaves a timer, and while a server loads its data it leaves
+  // that of the next question whether it is ready: let the connection get ready or fail. One to a frozen server does
+  // neither.
   if (client.status === "reconnecting" || client.status === "connect") {
     let id: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<boolean>((resolve) => id = setTimeout(() => resolve(false), 3_000));
@@ -181,17 +230,4 @@ async function redisClosed(client: Redis): Promise<void> {
   }
   client.disconnect();
   await end;
-}
-
-/** Returns a port of the loopback interface that nobody listens on, and that is no higher. */
-export function freePort(highest: number = PORTS[1]): number {
-  for (;;) {
-    const port = PORTS[0] + Math.floor(Math.random() * (highest + 1 - PORTS[0]));
-    try {
-      Deno.listen({ hostname: "127.0.0.1", port }).close();
-      return port;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    }
-  }
 }

@@ -1,5 +1,5 @@
 // Deno only: it tests what starts servers, which other runtimes ask this one for.
-import { assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { RedisServer } from "./redis_server.ts";
 
 Deno.test("start() rejects when the port is taken, whether the other program answers or not", async () => {
@@ -18,4 +18,28 @@ Deno.test("start() rejects when the port is taken, whether the other program ans
     await met;
   }
   await server.start();
+});
+
+Deno.test("start() gives a server again that is as new, and none that is not", async () => {
+  const portAfter = async (used: (server: RedisServer) => unknown) => {
+    const server = await RedisServer.start();
+    await used(server);
+    await server[Symbol.asyncDispose]();
+    await using next = await RedisServer.start();
+    assertEquals(await next.leftovers(), []);
+    return next.port === server.port ? "again" : "another";
+  };
+  assertEquals(await portAfter((server) => server.command("SET", "a", 1)), "again");
+  assertEquals(await portAfter(async (server) => (await server.kill(), await server.start())), "again");
+  assertEquals(await portAfter((server) => server.freeze()), "again");
+  assertEquals(await portAfter((server) => server.kill()), "another");
+  assertEquals(await portAfter((server) => server.command("CONFIG", "SET", "maxmemory", "1gb")), "another");
+  assertEquals(await portAfter((server) => server.command("ACL", "SETUSER", "a")), "another");
+  assertEquals(await portAfter((server) => server.command("REPLICAOF", "127.0.0.1", 1)), "another");
+  assertEquals(await portAfter((server) => server.command("CLIENT", "PAUSE", 60_000)), "another");
+  const connections: Deno.Conn[] = [];
+  const connect = async ({ port }: RedisServer) =>
+    connections.push(await Deno.connect({ hostname: "127.0.0.1", port }));
+  assertEquals(await portAfter(connect), "another");
+  connections[0]!.close();
 });

@@ -9,8 +9,9 @@ type Parsed = readonly [json: string, end: number];
 const [encoder, decoder] = [new TextEncoder(), new TextDecoder()];
 
 /**
- * A front that speaks the REST protocol that Upstash documents, over a real Redis server: a command is a JSON array that
- * is posted to `/` with a token, the answer has a `result` or an `error`. Integers are exact, as in the replies of Redis.
+ * A front that speaks the REST protocol that Upstash documents, over a real Redis server: a command is a JSON array
+ * that is posted to `/` with a token, the answer has a `result` or an `error`. Integers are exact, as in the replies of
+ * Redis.
  */
 export class RestFront implements AsyncDisposable {
   readonly token: string;

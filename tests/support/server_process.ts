@@ -1,3 +1,5 @@
+import { opening } from "../tools/leaks.ts";
+
 /** How often a server is started on a port that was free, and may be taken a moment later. */
 const STARTS = 3;
 
@@ -7,16 +9,29 @@ export type ServerCommand = Pick<Deno.CommandOptions, "args" | "env" | "uid" | "
 /** The process of a server that a test has started. */
 export class ServerProcess {
   readonly #process: Deno.ChildProcess;
+  /** What Deno has open for it. */
+  readonly resources: readonly string[];
   #ended = false;
 
   /** Starts it, silent and without input. */
   constructor(program: string, command: ServerCommand) {
-    this.#process = new Deno.Command(program, { ...command, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+    const silent = { stdin: "null", stdout: "null", stderr: "null" } as const;
+    [this.#process, this.resources] = opening(() => new Deno.Command(program, { ...command, ...silent }).spawn());
     void this.#process.status.then(() => this.#ended = true);
   }
 
   get pid(): number {
     return this.#process.pid;
+  }
+
+  /** Lets Deno end before it does. */
+  unref(): void {
+    this.#process.unref();
+  }
+
+  /** Keeps Deno running until it ends. */
+  ref(): void {
+    this.#process.ref();
   }
 
   /** Whether it has ended. */

@@ -1,6 +1,6 @@
 import { checkRedisOptions, type RedisOptions } from "../../src/stores/redis/options.ts";
 import type { RedisClient } from "../../src/stores/redis/clients/client.ts";
-import { tested } from "../stores/redis/clients.ts";
+import { tested } from "../stores/redis/tested.ts";
 import { ServerStore } from "../../src/stores/redis/store.ts";
 import { Wakeups } from "../../src/stores/redis/wakeups/wakeups.ts";
 

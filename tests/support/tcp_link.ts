@@ -13,7 +13,10 @@ export class Link {
   readonly server: Socket;
   readonly requests: Flow;
   readonly replies: Flow;
-  /** Given when replies are to be lost, together with the connection, after so many bytes; is told of it, or that none was. */
+  /**
+   * Given when replies are to be lost, together with the connection, after so many bytes; is told of it, or that none
+   * was.
+   */
   lost: { after: number; readonly struck: () => void; readonly given: (error: Error) => void } | undefined;
   /** Whether neither end is notified when the other one closes. */
   halfOpen = false;

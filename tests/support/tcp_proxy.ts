@@ -67,7 +67,8 @@ export class TcpProxy implements AsyncDisposable {
 
   /**
    * Lets the next request that contains a text reach the server, drops the reply and cuts the connection. Resolves when
-   * that has happened: by then the server has executed the request. The first bytes of the reply arrive, as `after` says.
+   * that has happened: by then the server has executed the request. The first bytes of the reply arrive, as `after`
+   * says.
    */
   loseReply(request: string, after = 0): Promise<void> {
     return this.#expect(request, "lose", after);

@@ -2,7 +2,7 @@ import { createClient } from "node-zookeeper-client";
 import type { ZookeeperClient } from "@holdfast/lock/zookeeper";
 import { librariesOf } from "./debian_programs.ts";
 import { inTime } from "./in_time.ts";
-import { freePort } from "./redis_server.ts";
+import { freePort } from "./free_port.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
 import { until } from "./until.ts";
@@ -17,7 +17,10 @@ const ANSWER_LIMIT_MS = 1_000;
 /** How much memory a server may take, and how quickly it begins. */
 const JAVA = ["-Xmx96m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"];
 
-/** Not to wait for the disk, which would be longer than leases of the suite allow; a killed server still forgets nothing. */
+/**
+ * Not to wait for the disk, which would be longer than leases of the suite allow; a killed server still forgets
+ * nothing.
+ */
 const QUICK = ["-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024", "-Dzookeeper.4lw.commands.whitelist=*"];
 
 /** Sessions last from 1 to 60 s, and a follower is dropped that has not answered for 10 s. */
@@ -160,8 +163,8 @@ export class ZookeeperEnsemble implements AsyncDisposable {
   }
 
   /**
-   * Starts servers, and waits until they have a leader. `reached` makes a way from one to the port where another one, as
-   * the leader, expects it, and returns the port of that way.
+   * Starts servers, and waits until they have a leader. `reached` makes a way from one to the port where another one,
+   * as the leader, expects it, and returns the port of that way.
    */
   static async start(
     size: number,
@@ -219,7 +222,9 @@ export function connected(address: string, options: ClientOptions = {}): TestCli
   return client;
 }
 
-/** Closes a client once it is connected, after so many milliseconds in any case, and waits until its connection is gone. */
+/**
+ * Closes a client once it is connected, after so many milliseconds in any case, and waits until its connection is gone.
+ */
 export async function closeClient(client: TestClient, patience = 2_000): Promise<void> {
   const inside = client.connectionManager;
   const isClosed = () => inside.state === CLOSED;
