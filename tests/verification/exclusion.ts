@@ -24,7 +24,9 @@ export function excluded<T extends Holder>(holder: Holder, others: readonly T[])
   return others.filter((other) => owners.size > Number(kind) || !mayShare(holder, other));
 }
 
-/** Returns whether a lock that was granted at `start` is held at a moment: `until` its deadline, or its release before. */
+/**
+ * Returns whether a lock that was granted at `start` is held at a moment: `until` its deadline, or its release before.
+ */
 export function holds({ start = -Infinity, until }: { readonly start?: number; readonly until: number }, at: number) {
   return start <= at && at < until;
 }

@@ -1,7 +1,7 @@
 import { candidate } from "../../src/redlock/attempt/fences.ts";
 import { quorum, verdict } from "../../src/redlock/attempt/verdict.ts";
 import { fenceOrder } from "./exclusion.ts";
-import { type Exploration, explore, type Model, type Step } from "../simulation/explore.ts";
+import { type Exploration, explore, type Model, type Step } from "./explore.ts";
 import { type Block, confirm, type Node, PROTOCOL, type Reply, type Rules, vote, YES } from "./fence_node.ts";
 
 export interface Bounds {

@@ -38,8 +38,8 @@ export const PROTOCOL: Rules = {
 };
 
 /**
- * Returns what a vote makes of a node whose key is free or this owner's, and its reply. `skewed`: the block ends too far
- * ahead.
+ * Returns what a vote makes of a node whose key is free or this owner's, and its reply. `skewed`: the block ends too
+ * far ahead.
  */
 export function vote(
   { counter }: Node,

@@ -3,7 +3,7 @@ import { LockLostError, type Store } from "@holdfast/lock";
 import { acquireFrom } from "../../src/lock/acquisition.ts";
 import type { Clock } from "../../src/time/clock.ts";
 import { checkAcquireOptions } from "../../src/lock/options.ts";
-import { Random } from "../simulation/random.ts";
+import { Random } from "../simulation/kernel/random.ts";
 import { MortalProcess, type Phase, type Sharing } from "./mortal_process.ts";
 
 /** How processes use the store, and what they are killed in the middle of, if it comes to that soon. */

@@ -70,8 +70,8 @@ interface Block {
 }
 
 /**
- * A process as far as the store can tell: once it is killed, none of its calls reaches the store, no reply reaches it and
- * no timer of it runs.
+ * A process as far as the store can tell: once it is killed, none of its calls reaches the store, no reply reaches it
+ * and no timer of it runs.
  */
 export class MortalProcess implements Store {
   readonly clock: MortalClock;

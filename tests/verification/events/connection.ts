@@ -1,4 +1,3 @@
-import { aborted } from "../../../src/time/aborted.ts";
 import type { Clock } from "../../../src/time/clock.ts";
 import { StoreError } from "../../../src/contract/errors.ts";
 import type { Observer } from "../../../src/contract/events.ts";
@@ -6,11 +5,11 @@ import {
   type Attempt,
   type AttemptOptions,
   type Claim,
-  type EvictOptions,
   handleOf,
   type Renewal,
   type Store,
 } from "../../../src/contract/store.ts";
+import { PassingStore } from "../../support/passing_store.ts";
 
 /**
  * What becomes of a call to a store:
@@ -28,50 +27,27 @@ export type Fate = "done" | "lost" | "unheard" | "slow" | "silent" | "refused";
 const SLOW_MS = 400;
 
 /** A connection to a store that can fail: each call has the next fate. */
-export class Connection implements Store {
-  readonly observer: Observer;
-  readonly evict?: (name: string, options?: EvictOptions) => Promise<number>;
-  readonly #store: Store;
+export class Connection extends PassingStore {
   readonly #clock: Clock;
   readonly #fates: readonly Fate[];
   #calls = 0;
 
   constructor(store: Store, clock: Clock, fates: readonly Fate[], observer: Observer) {
-    this.#store = store;
+    super(store, observer);
     this.#clock = clock;
     this.#fates = fates;
-    this.observer = observer;
-    if (store.evict !== undefined) this.evict = (name, options) => store.evict!(name, options);
   }
 
-  get capabilities() {
-    return this.#store.capabilities;
+  override attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    return this.#carry(() => super.attempt(claim, options));
   }
 
-  readonly drift = (lease: number): number => this.#store.drift(lease);
-
-  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
-    return this.#carry(() => this.#store.attempt(claim, options));
+  override renew(claim: Claim): Promise<Renewal> {
+    return this.#carry(() => super.renew(claim));
   }
 
-  renew(claim: Claim): Promise<Renewal> {
-    return this.#carry(() => this.#store.renew(claim));
-  }
-
-  release(claim: Claim): Promise<boolean> {
-    return this.#carry(() => this.#store.release(claim));
-  }
-
-  async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    await (this.#store.wakeup?.(claim, signal) ?? aborted(signal));
-  }
-
-  async revocation(claim: Claim, signal: AbortSignal): Promise<void> {
-    await (this.#store.revocation?.(claim, signal) ?? aborted(signal));
-  }
-
-  forget(claim: Claim): void {
-    this.#store.forget?.(claim);
+  override release(claim: Claim): Promise<boolean> {
+    return this.#carry(() => super.release(claim));
   }
 
   async #carry<T>(call: () => Promise<T>): Promise<T> {
@@ -87,45 +63,12 @@ export class Connection implements Store {
 }
 
 /** A store as one call uses it: notes the handles that have asked. */
-export class Caller implements Store {
-  readonly observer: Observer;
+export class Caller extends PassingStore {
   /** The ids of the handles. */
   readonly handles: Set<string> = new Set();
-  readonly #store: Store;
 
-  constructor(store: Store, observer: Observer) {
-    this.#store = store;
-    this.observer = observer;
-  }
-
-  get capabilities() {
-    return this.#store.capabilities;
-  }
-
-  readonly drift = (lease: number): number => this.#store.drift(lease);
-
-  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+  override attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     this.handles.add(handleOf(claim));
-    return this.#store.attempt(claim, options);
-  }
-
-  renew(claim: Claim): Promise<Renewal> {
-    return this.#store.renew(claim);
-  }
-
-  release(claim: Claim): Promise<boolean> {
-    return this.#store.release(claim);
-  }
-
-  async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    await (this.#store.wakeup?.(claim, signal) ?? aborted(signal));
-  }
-
-  async revocation(claim: Claim, signal: AbortSignal): Promise<void> {
-    await (this.#store.revocation?.(claim, signal) ?? aborted(signal));
-  }
-
-  forget(claim: Claim): void {
-    this.#store.forget?.(claim);
+    return super.attempt(claim, options);
   }
 }

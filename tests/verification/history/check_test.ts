@@ -1,6 +1,6 @@
 // Deno only: it tests a checker of histories, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../../simulation/kernel/random.ts";
 import { check } from "./check.ts";
 import type { Grant, History, Release, Write } from "./history.ts";
 import { invent } from "./invent.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../simulation/kernel/random.ts";
 import type { History, Write } from "./history.ts";
 
 /** A history that can be changed. */

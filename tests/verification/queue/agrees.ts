@@ -12,7 +12,9 @@ type Step =
   | {
     readonly ask: Pick<Claim, "mode" | "permits">;
     readonly owner: string | undefined;
-    /** Whether a handle whose owner is fresh may be a member of a run. It never is handed the lock, and attempts again. */
+    /**
+     * Whether a handle whose owner is fresh may be a member of a run. It never is handed the lock, and attempts again.
+     */
     readonly member: boolean;
     readonly steal: boolean;
     /** Whether its lease can end. */
@@ -140,8 +142,8 @@ export async function agrees(
           fates.set(handleOf(claim), await ask(claim, steal));
           model.request(claim, steal);
         }
-        // All waiters ask until nothing changes any more, in an order that must not matter. But the members of a run, which
-        // are in the queue of the store no more, are woken before its lease ends, and queue again in their order.
+        // All waiters ask until nothing changes any more, in an order that must not matter. But the members of a run,
+        // which are in the queue of the store no more, are woken before its lease ends, and queue again in their order.
         const first = "end" in step ? 0 : order;
         for (let changed = true; changed;) {
           changed = false;

@@ -5,7 +5,9 @@ import { excluded } from "../exclusion.ts";
 /** What became of a request. */
 export type Fate = "granted" | "waiting" | "conflict" | "gone";
 
-/** The queue of one lock in its plainest form: no time, no messages. A waiter that can be granted the lock is, at once. */
+/**
+ * The queue of one lock in its plainest form: no time, no messages. A waiter that can be granted the lock is, at once.
+ */
 export class QueueModel {
   readonly #holders: Claim[] = [];
   readonly #queue: Claim[] = [];

@@ -2,12 +2,12 @@
 import { MEMORY, SQLITE } from "../../places/embedded.ts";
 import { CAS, HOSTED } from "../../places/engine.ts";
 import { SERVERS } from "../../places/servers.ts";
-import { IN_FULL } from "../../stores/redis/clients.ts";
+import { IOREDIS } from "../../stores/redis/tested.ts";
 import { queueModel } from "./agrees.ts";
 import { scriptsOver } from "./scripts_over.ts";
 
 queueModel(MEMORY, 2_000);
 queueModel(SQLITE, 1_000);
 for (const engine of CAS) queueModel(engine, 1_000);
-queueModel(scriptsOver(IN_FULL[0]!), 500);
+queueModel(scriptsOver(IOREDIS), 500);
 for (const place of [...HOSTED, ...SERVERS]) queueModel(place);
