@@ -1,5 +1,6 @@
 import { lines } from "../support/lines.ts";
 import { type Ended, type Results, resultsOf } from "./results.ts";
+import { together } from "./together.ts";
 
 /** A call of `deno test`. */
 export interface Call {
@@ -10,6 +11,8 @@ export interface Call {
   readonly permissions?: readonly string[];
   /** Whether the others come first where the processor is busy. */
   readonly nice?: boolean;
+  /** Unit tests that run in a few modules. */
+  readonly together?: readonly string[];
   /** The test files of which each must run a test. */
   readonly files?: readonly string[];
 }
@@ -44,12 +47,13 @@ export async function runTests(calls: readonly Call[], env: Record<string, strin
 }
 
 async function run(
-  { args, jobs, permissions = ["--allow-all"], nice = false }: Call,
+  { args, jobs, permissions = ["--allow-all"], nice = false, together: shared = [] }: Call,
   path: string,
   running: Set<Deno.ChildProcess>,
   env: Record<string, string>,
   scratch: string,
 ): Promise<Ended> {
+  const { modules, named } = together(shared, scratch);
   const test = new Deno.Command("nice", {
     args: [
       "-n",
@@ -59,6 +63,7 @@ async function run(
       `--preload=${LIMIT}`,
       `--junit-path=${path}`,
       ...permissions,
+      ...modules,
       ...args,
     ],
     env: { ...env, TMPDIR: scratch, DENO_JOBS: `${jobs}` },
@@ -70,7 +75,8 @@ async function run(
   running.add(test);
   let output = "";
   const printed = (async () => {
-    for await (const line of lines(test.stdout)) {
+    for await (const printed of lines(test.stdout)) {
+      const line = named(printed);
       console.log(line);
       output += `${line}\n`;
     }

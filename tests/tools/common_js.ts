@@ -1,9 +1,9 @@
 /**
  * The package for `require()`: its modules once more as CommonJS, in the folder `cjs/`.
  *
- * In Node, and in Deno with the package of npm, they are the only copy: there `import` loads a module that only names what
- * its CommonJS exports. So no process, nor a tool in it such as Jest, has two copies of the state of a store, or two
- * classes of each error, whatever loads the package first. Bun and bundlers take the ES modules for both.
+ * In Node, and in Deno with the package of npm, they are the only copy: there `import` loads a module that only names
+ * what its CommonJS exports. So no process, nor a tool in it such as Jest, has two copies of the state of a store, or
+ * two classes of each error, whatever loads the package first. Bun and bundlers take the ES modules for both.
  *
  * @module
  */
@@ -82,8 +82,8 @@ function resolve(from: string, specifier: string): string {
 }
 
 /**
- * Returns a module as CommonJS. All but its imports and exports stays as it is: so both compress to little more than one,
- * and a line of a stack is found in both. It relies on what the tests of the layers check: no cycle.
+ * Returns a module as CommonJS. All but its imports and exports stays as it is: so both compress to little more than
+ * one, and a line of a stack is found in both. It relies on what the tests of the layers check: no cycle.
  *
  * @throws {Error} on what it does not know
  */
@@ -106,13 +106,15 @@ export function translated(path: string, text: string): string {
     const exportWord = modifiers.find(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
     if (ts.isImportDeclaration(statement)) {
       const bindings = statement.importClause?.namedBindings;
-      if (statement.importClause?.name !== undefined || !bindings || !ts.isNamedImports(bindings)) {
-        throw unknown(statement);
-      }
-      const all = bindings.elements.map(({ propertyName, name }) =>
-        propertyName ? pair(propertyName, name) : name.text
-      );
-      edit(statement, `const { ${all.join(", ")} } = require(${statement.moduleSpecifier.getText()});`);
+      if (statement.importClause?.name !== undefined || !bindings) throw unknown(statement);
+      const bound = ts.isNamespaceImport(bindings)
+        ? bindings.name.text
+        : `{ ${
+          bindings.elements.map(({ propertyName, name }) => propertyName ? pair(propertyName, name) : name.text).join(
+            ", ",
+          )
+        } }`;
+      edit(statement, `const ${bound} = require(${statement.moduleSpecifier.getText()});`);
     } else if (ts.isExportDeclaration(statement)) {
       const { exportClause, moduleSpecifier } = statement;
       if (exportClause === undefined || !ts.isNamedExports(exportClause)) throw unknown(statement);

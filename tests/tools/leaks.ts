@@ -24,6 +24,21 @@ const { setTimeout } = globalThis;
 /** What Deno's own sanitizer goes by. */
 const { core }: { core: { resources(): Record<string, string> } } = Reflect.get(Deno, Reflect.get(Deno, "internal"));
 
+/** The resources that outlive the test which has opened them. */
+const staying = new Set<string>();
+
+/** Opens something at once, and returns it with the ids of its resources. */
+export function opening<T>(open: () => T): [opened: T, resources: string[]] {
+  const before = core.resources();
+  const opened = open();
+  return [opened, Object.keys(core.resources()).filter((id) => !(id in before))];
+}
+
+/** From now on these resources are not left behind by the test which has opened them: the next ones use them. */
+export function stays(resources: readonly string[]): void {
+  for (const id of resources) staying.add(id);
+}
+
 /** Notes from now on which timers the package makes. */
 function noteTimers(): void {
   if (isNoting) return;
@@ -55,7 +70,8 @@ export async function leavingNothing(test: () => void | Promise<void>, limit: nu
   noteTimers();
   const [timers, resources] = [new Set(pending), core.resources()];
   const left = () => [...pending].filter((timer) => !timers.has(timer));
-  const open = () => Object.entries(core.resources()).filter(([id]) => !(id in resources)).map(([, kind]) => kind);
+  const open = () =>
+    Object.entries(core.resources()).filter(([id]) => !(id in resources || staying.has(id))).map(([, kind]) => kind);
   await test();
   const ended = performance.now();
   const late = left().filter(({ dueAt }) => dueAt > ended + PAUSE_MS);

@@ -8,6 +8,7 @@
  */
 import { leavingNothing } from "./leaks.ts";
 import { waitsForOthers } from "./tiers.ts";
+import { noteDefined } from "./together.ts";
 import { catchingAll, endNoting, noteUncaught } from "./uncaught.ts";
 
 const ROOT = new URL("../../", import.meta.url).href;
@@ -30,6 +31,7 @@ function limited(...args: readonly (string | Partial<Deno.TestDefinition> | Deno
     return typeof arg === "function" ? { ...all, fn: arg, name: all.name ?? arg.name } : { ...all, ...arg };
   }, {});
   const { fn, sanitizeOps = true } = definition as Deno.TestDefinition;
+  noteDefined(definition.name ?? "");
   const isSearched = onServers && sanitizeOps;
   test({
     timeout: LIMIT_MS,

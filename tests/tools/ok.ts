@@ -1,6 +1,6 @@
 /**
- * Everything that must hold before a change lands, `deno task ok`: the tests, those on other runtimes, the checks. Ends with
- * the first of them that fails.
+ * Everything that must hold before a change lands, `deno task ok`: the tests, those on other runtimes, the checks. Ends
+ * with the first of them that fails.
  *
  * @module
  */

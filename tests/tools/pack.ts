@@ -73,7 +73,9 @@ async function leaveDocs(folder: string, published: string): Promise<void> {
   await Deno.writeTextFile(`${folder}/README.md`, linked);
 }
 
-/** Compresses the package. A module is beside its CommonJS there: compression finds what is the same no further away. */
+/**
+ * Compresses the package. A module is beside its CommonJS there: compression finds what is the same no further away.
+ */
 async function archive(file: string, folder: string): Promise<void> {
   const place = (path: string) => path.replace(`/${COMMON_JS}`, "/");
   const paths = filesOf(`${folder}/package/`).map((path) => path.slice(`${folder}/`.length));
@@ -84,7 +86,9 @@ async function archive(file: string, folder: string): Promise<void> {
   await Deno.writeFile(file, gzipSync(await Deno.readFile(tarball), { level: 9 }));
 }
 
-/** Takes the comments out of a module: its types have those for users, which editors show. They are a third of its text. */
+/**
+ * Takes the comments out of a module: its types have those for users, which editors show. They are a third of its text.
+ */
 async function withoutComments(path: string): Promise<void> {
   const text = await Deno.readTextFile(path);
   await Deno.writeTextFile(path, text.replace(/^ *\/\*\*(?:(?!\*\/)[^])*\*\/(?: *\n| )?|^ *\/\/.*\n/gm, ""));
@@ -97,7 +101,9 @@ function filesOf(folder: string): string[] {
   });
 }
 
-/** What TypeScript reads of the types of sub-paths where it does not read `exports`: with `moduleResolution: node10`. */
+/**
+ * What TypeScript reads of the types of sub-paths where it does not read `exports`: with `moduleResolution: node10`.
+ */
 function typesVersions({ exports }: Manifest): Record<string, Record<string, readonly string[]>> {
   const files = Object.entries(exports).map(([path, { types }]) => [path.replace("./", ""), [types]] as const);
   return { "*": Object.fromEntries(files.filter(([path]) => path !== ".")) };

@@ -9,8 +9,8 @@ const SAFETY = "a command is dead before its lease ends";
 const NOTICED = "a late answer is what the fault is to bring about";
 
 /**
- * The files with upper bounds on elapsed real time: how many, and why none of them can be a condition, an order, a count
- * or a moment of a virtual clock. What is not listed here fails on a busy machine one day.
+ * The files with upper bounds on elapsed real time: how many, and why none of them can be a condition, an order, a
+ * count or a moment of a virtual clock. What is not listed here fails on a busy machine one day.
  */
 const ALLOWED: Readonly<Record<string, readonly [bounds: number, reason: string]>> = {
   "packages/cli/tests/run_sentinel_test.ts": [1, SAFETY],
@@ -69,7 +69,9 @@ function boundsIn(text: string): string[] {
   return found;
 }
 
-/** Returns the names of the values that were measured, and whether they grow: differences to a reading of a real clock. */
+/**
+ * Returns the names of the values that were measured, and whether they grow: differences to a reading of a real clock.
+ */
 function measuredNames(file: ts.SourceFile): Map<string, boolean> {
   const names = new Map<string, boolean>();
   const visit = (node: ts.Node) => {

@@ -64,7 +64,9 @@ const SUMMARY = /^(?:ok|FAILED) \| \d+ passed.* \| (\d+) failed(?: \((\d+) steps
 /** The line of a file whose tests follow, where one file runs at a time: their lines do not name it. */
 const BEGUN = /^running \d+ tests? from \.\/(\S+)$/;
 
-/** The line of a test, where one file runs at a time, that takes longer than a minute; its result has a line of its own. */
+/**
+ * The line of a test, where one file runs at a time, that takes longer than a minute; its result has a line of its own.
+ */
 const LONG = /^(.+) \.\.\.'\1' has been running for over \(.*\)$/;
 const RESULT = /^ (?:ok|FAILED|cancelled) \(/;
 

@@ -13,7 +13,8 @@ import { IN_CI, requirements } from "./requirements.ts";
 import { passedAgain, type Results } from "./results.ts";
 import { argumentsFor, flakyLine, mayTryAgain, MOST_FLAKY } from "./second_try.ts";
 import { slowest } from "./slowest.ts";
-import { allTests, type Need, needsOf, otherTests, readmeTests } from "./tiers.ts";
+import { allTests, isModel, isUnit, type Need, needsOf, otherTests, readmeTests } from "./tiers.ts";
+import { divided } from "./together.ts";
 
 const HELP = `Run the tests of Holdfast: deno task test [--once] [arguments of deno test]
 
@@ -38,10 +39,10 @@ const COVERAGE = "coverage";
 /** How many runs each simulator makes in the tests of the README. */
 const FEW_SEEDS = "200";
 
-/** What computes all the time. */
-const MODELS: readonly string[] = ["tests/simulation/", "tests/verification/", "tools/lua/"];
-
-/** What starts many processes for each test. Two of these files at a time would take each other for faults of the machine. */
+/**
+ * What starts many processes for each test. Two of these files at a time would take each other for faults of the
+ * machine.
+ */
 const CROWDS: readonly string[] = ["tests/faults/"];
 
 /** What is to be run, and what it needs. */
@@ -80,16 +81,17 @@ function planOf(words: readonly string[], all: boolean, others: boolean): Plan {
  */
 function callsFor(files: readonly string[], covered: boolean, documented: readonly string[] = []): readonly Call[] {
   // By their names: --ignore does not hold with several paths.
-  const isIn = (folders: readonly string[]) => (path: string) => folders.some((folder) => path.startsWith(folder));
-  const models = files.filter(isIn(MODELS));
-  const crowds = files.filter(isIn(CROWDS));
+  const models = files.filter(isModel);
+  const crowds = files.filter((path) => CROWDS.some((folder) => path.startsWith(folder)));
   const others = files.filter((path) => !models.includes(path) && !crowds.includes(path));
+  const { shared } = divided(others.filter(isUnit));
+  const single = others.filter((path) => !shared.includes(path));
   // The models and the crowds reach nothing that the others do not reach.
   const measured = ["--no-check", ...covered ? [`--coverage=${COVERAGE}`, "--coverage-raw-data-only"] : []];
   const calls: readonly Call[] = [
     { args: ["--no-check", ...models], jobs: 2, nice: true, files: models },
     { args: ["--no-check", ...crowds], jobs: 1, files: crowds },
-    { args: [...measured, ...documented, ...others], jobs: 3, files: others },
+    { args: [...measured, ...documented, ...single], together: shared, jobs: 3, files: others },
   ];
   return calls.filter(({ files = [] }) => files.length > 0);
 }

@@ -6,17 +6,20 @@ import { withoutCoverage } from "../support/without_coverage.ts";
 const TOOL = new URL("run.ts", import.meta.url).pathname;
 const OFFLINE = new URL("offline/", import.meta.url);
 
+/** A folder whose tests need no program: none is asked for its version then, and nothing is installed. */
+const FOLDER = "tests/time";
+
 /** A project of which the tests are run. */
 class Project implements Disposable {
   readonly #folder = Deno.makeTempDirSync({ prefix: "holdfast_project_" });
 
-  /** Takes its files, by their paths. */
-  constructor(files: Readonly<Record<string, string>>) {
+  /** Takes its files, by their paths in a folder. */
+  constructor(files: Readonly<Record<string, string>>, folder = FOLDER) {
     const offline = `${this.#folder}/tests/tools/offline`;
     Deno.mkdirSync(offline, { recursive: true });
     Deno.copyFileSync(new URL("import_map.json", OFFLINE), `${offline}/import_map.json`);
     for (const [path, text] of Object.entries(files)) {
-      const file = `${this.#folder}/tests/${path}`;
+      const file = `${this.#folder}/${folder}/${path}`;
       Deno.mkdirSync(dirname(file), { recursive: true });
       Deno.writeTextFileSync(file, text);
     }
@@ -61,7 +64,9 @@ const helped = (name: string, body: string) =>
   `import { define } from "./helper.ts";\ndefine("${name}", () => { ${body} });\n`;
 
 /** What fails, and how much: none of it becomes good by a second try. */
-const FAILURES: Readonly<Record<string, { files: Record<string, string>; args?: string[]; last: string }>> = {
+const FAILURES: Readonly<
+  Record<string, { files: Record<string, string>; folder?: string; args?: string[]; last: string }>
+> = {
   "a test that a helper defines": {
     files: { "helper.ts": HELPER, "a_test.ts": helped("a", FAIL) },
     last: "0 passed, 1 failed",
@@ -123,17 +128,18 @@ const FAILURES: Readonly<Record<string, { files: Record<string, string>; args?: 
     last: "0 passed, 3 failed",
   },
   "a test that searches for a broken promise": {
-    files: { "simulation/a_test.ts": flaky("a") },
+    files: { "a_test.ts": flaky("a") },
+    folder: "tests/simulation",
     last: "0 passed, 1 failed",
   },
   "a file that is not there": {
     files: { "a_test.ts": flaky("a") },
-    args: ["tests/a_test.ts", "tests/missing_test.ts"],
+    args: [FOLDER, `${FOLDER}/missing_test.ts`],
     last: "0 passed, 1 failed",
   },
   "a filter that matches nothing": {
     files: { "a_test.ts": test("a", "") },
-    args: ["--filter", "b", "tests"],
+    args: ["--filter", "b", FOLDER],
     last: "0 passed, 1 failed",
   },
   "a file without a test": { files: { "a_test.ts": "" }, last: "0 passed, 1 failed" },
@@ -143,9 +149,9 @@ const FAILURES: Readonly<Record<string, { files: Record<string, string>; args?: 
   },
 };
 
-for (const [what, { files, args = ["tests"], last }] of Object.entries(FAILURES)) {
+for (const [what, { files, folder = FOLDER, args = [folder], last }] of Object.entries(FAILURES)) {
   Deno.test(`deno task test fails with ${what}`, async () => {
-    using project = new Project(files);
+    using project = new Project(files, folder);
     const ended = await project.run(args);
     assertEquals([ended.code, ended.last], [1, last], ended.text);
     assert(!/\d+ flaky: /.test(ended.text), ended.text);
@@ -156,22 +162,22 @@ for (const [what, { files, args = ["tests"], last }] of Object.entries(FAILURES)
 const REPEATED: Readonly<Record<string, { files: Record<string, string>; flaky: string; last: string }>> = {
   "a test, and goes on": {
     files: { "a_test.ts": flaky("a") + test("b", "") },
-    flaky: "1 flaky: a (tests/a_test.ts)",
+    flaky: "1 flaky: a (tests/time/a_test.ts)",
     last: "2 passed, 0 failed",
   },
   "a test that a helper defines, by the file that ran it": {
     files: { "helper.ts": HELPER, "a_test.ts": helped("a", ""), "b_test.ts": helped("a", failOnce("a")) },
-    flaky: "1 flaky: a (tests/b_test.ts)",
+    flaky: "1 flaky: a (tests/time/b_test.ts)",
     last: "2 passed, 0 failed",
   },
   "the whole test of a step": {
     files: { "a_test.ts": test("a > (b)", `await t.step("c", () => { ${failOnce("c")} });`) },
-    flaky: "1 flaky: a > (b) (tests/a_test.ts)",
+    flaky: "1 flaky: a > (b) (tests/time/a_test.ts)",
     last: "2 passed, 0 failed",
   },
   "two tests of two files": {
     files: { "a_test.ts": flaky("a"), "b_test.ts": flaky("b") },
-    flaky: "2 flaky: a (tests/a_test.ts); b (tests/b_test.ts)",
+    flaky: "2 flaky: a (tests/time/a_test.ts); b (tests/time/b_test.ts)",
     last: "2 passed, 0 failed",
   },
 };
@@ -179,7 +185,7 @@ const REPEATED: Readonly<Record<string, { files: Record<string, string>; flaky: 
 for (const [what, { files, flaky, last }] of Object.entries(REPEATED)) {
   Deno.test(`deno task test repeats ${what}`, async () => {
     using project = new Project(files);
-    const ended = await project.run(["tests"]);
+    const ended = await project.run([FOLDER]);
     assertEquals([ended.code, sorted(ended.before), ended.last], [0, flaky, last], ended.text);
   });
 }
@@ -192,36 +198,39 @@ function sorted(line: string): string {
 
 Deno.test("deno task test --once repeats nothing", async () => {
   using project = new Project({ "a_test.ts": flaky("a") });
-  const { code, last, text } = await project.run(["--once", "tests"]);
+  const { code, last, text } = await project.run(["--once", FOLDER]);
   assertEquals([code, last], [1, "0 passed, 1 failed"], text);
 });
 
 Deno.test("deno task test lets a test be skipped, but with CI=1", async () => {
   using project = new Project({ "a_test.ts": test("a", "") + skipped("b") });
-  const [here, ci] = [await project.run(["tests"]), await project.run(["tests"], { CI: "1" })];
+  const [here, ci] = [await project.run([FOLDER]), await project.run([FOLDER], { CI: "1" })];
   assertEquals([here.code, here.last], [0, "1 passed, 0 failed, 1 skipped"], here.text);
   assertEquals([ci.code, ci.last], [1, "1 passed, 1 failed"], ci.text);
-  assert(ci.text.includes("skipped, which is not allowed with CI=1: b (tests/a_test.ts)"), ci.text);
+  assert(ci.text.includes("skipped, which is not allowed with CI=1: b (tests/time/a_test.ts)"), ci.text);
 });
 
 Deno.test("deno task test says in a line what is missing, and fails with CI=1", async () => {
-  using project = new Project({ "a_test.ts": test("a", "") });
+  const [folder, file] = ["tests/stores/redis", "valkey_test.ts"];
+  using project = new Project({ [file]: test("a", "") }, folder);
   const env = { VALKEY_SERVER: "/missing" };
-  const [here, ci] = [await project.run(["tests"], env), await project.run(["tests"], { ...env, CI: "1" })];
+  const run = (ci: object) => project.run([`${folder}/${file}`], { ...env, ...ci });
+  const [here, ci] = [await run({}), await run({ CI: "1" })];
   assertEquals([here.code, here.last], [0, "1 passed, 0 failed"], here.text);
   assert(here.text.includes("Some tests are skipped: VALKEY_SERVER=/missing does not run\n"), here.text);
   assertEquals([ci.code, ci.text], [1, "With CI=1 no test may be skipped: VALKEY_SERVER=/missing does not run\n"]);
 });
 
 Deno.test("deno task test fails without a server that all tests need", async () => {
-  using project = new Project({ "a_test.ts": test("a", "") });
-  const { code, text } = await project.run(["tests"], { REDIS_SERVER: "/missing" });
+  const folder = "tests/stores/redis";
+  using project = new Project({ "store_test.ts": test("a", "") }, folder);
+  const { code, text } = await project.run([`${folder}/store_test.ts`], { REDIS_SERVER: "/missing" });
   assertEquals([code, text], [1, "REDIS_SERVER=/missing does not run\n"]);
 });
 
 Deno.test("deno task test fails with a rejection behind the last test", async () => {
   using project = new Project({ "a_test.ts": test("a", `setTimeout(() => Promise.reject(new Error("late")), 1);`) });
-  const { code, last, text } = await project.run(["tests"]);
+  const { code, last, text } = await project.run([FOLDER]);
   // Whether the test itself has passed by then, and whether the file has failed besides, depends on Deno's timing.
   assert(code === 1 && /^[01] passed, [12] failed$/.test(last) && text.includes("Error: late"), text);
 });

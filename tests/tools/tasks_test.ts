@@ -12,7 +12,7 @@ const RUNS: readonly (readonly [task: string, args: string, prints: RegExp])[] =
   ["test:unit", "tests/contract/errors_test.ts", /\d+ passed, 0 failed/],
   ["sim", "--seeds 3", /^3 seeds from 1: \d+ locks granted, nothing wrong/m],
   ["sim", "--world cas --seeds 3", /^3 seeds from 1: \d+ locks granted, nothing wrong/m],
-  ["handoff", "--seeds 3", /nothing wrong/],
+  ["sim", "--world handoff --seeds 3", /^3 seeds from 1: \d+ locks granted, nothing wrong/m],
   ["mutants", "--list --files src/contract/errors.ts,src/lock/lease.ts --sample 2", /src\/lock\/lease\.ts/],
   ["scripts", "--check", /^$/],
   ["busy", "--loops 2 --nice 19 --stop nice", /^19$/m],

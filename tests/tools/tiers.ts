@@ -8,7 +8,7 @@ export const UNIT_PERMISSIONS: readonly string[] = ["--allow-read", "--allow-wri
  * names a program. A test needs what its file and the files of the tests that it imports have.
  */
 const SIGNS = {
-  "processes": /\bDeno\.(Command|connect)\b|"node:child_process"|\bconnect\b[^;]* from "node:net"/,
+  "processes": /\bDeno\.(Command|connect|listen)\b|"node:child_process"|\bconnect\b[^;]* from "node:net"/,
   "redis-server": /"REDIS_SERVER"/,
   "a C compiler": /"CC"/,
   "Sentinel, Cluster": /^tests\/deployments\/(sentinel|cluster)\.ts\n/,
@@ -32,11 +32,15 @@ const SIGNS = {
   "tools of the project": /^(tests\/tools|bench|tools(?!\/lua\/))\/[\w/]+_test\.ts\n/,
   "packages of recipes": /\bdenoWithPackages\b/,
   "fault runs": /^import .* from "\.\/short_run\.ts"/m,
+  "large models": /^tests\/verification\/\w+_large_test\.ts\n/,
   "planted faults": /^import .* from "\.\/(flaws|flawed_\w+)\.ts"/m,
 } as const;
 
 /** What starts no program, but is not what users of the README run. */
 const CODE: readonly Need[] = ["Deno KV, PGlite", "other stores", "drop-ins", "tools of the project"];
+
+/** What computes all the time. */
+const MODELS: readonly string[] = ["tests/simulation/", "tests/verification/", "tools/lua/"];
 
 /** Something that tests need beyond Deno and the package. */
 export type Need = keyof typeof SIGNS;
@@ -74,9 +78,22 @@ export function otherTests(): Tier {
   return tier((_, path) => !files.includes(path));
 }
 
-/** Returns the test files of the unit tier: those that neither start a process nor use the network, nor import what does. */
+/**
+ * Returns the test files of the unit tier: those that neither start a process nor use the network, nor import what
+ * does.
+ */
 export function unitTests(): string[] {
-  return allTests().filter((path) => [...needsOf(path)].every((need) => CODE.includes(need)));
+  return allTests().filter(isUnit);
+}
+
+/** Returns whether a test file is of the unit tier. */
+export function isUnit(path: string): boolean {
+  return [...needsOf(path)].every((need) => CODE.includes(need));
+}
+
+/** Returns whether a test file computes all the time. */
+export function isModel(path: string): boolean {
+  return MODELS.some((folder) => path.startsWith(folder));
 }
 
 /** Returns whether a test file talks to processes and databases, whose clients have timers of their own. */

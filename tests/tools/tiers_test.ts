@@ -52,12 +52,12 @@ Deno.test("needsOf() finds what a test starts through the files that it imports"
   const cases: Record<string, string> = {
     "tests/stores/postgres/store_test.ts": "PostgreSQL",
     "tests/stores/etcd/watch_test.ts": "etcd",
-    "tests/faults/run/zookeeper_test.ts": "ZooKeeper",
+    "tests/faults/run/short_runs_test.ts": "fault runs",
     "tests/web_locks/servers_test.ts": "MariaDB",
     "packages/cli/tests/dashboard/browser_test.ts": "Chromium",
     "packages/cli/tests/doctor/redis_test.ts": "a C compiler",
     "tests/stores/redis/node_redis_test.ts": "other clients of Redis",
-    "tests/faults/run/single_test.ts": "fault runs",
+    "tests/stores/zookeeper/store_test.ts": "ZooKeeper",
     "packages/otel/tests/prometheus_test.ts": "Prometheus",
   };
   const wrong = Object.entries(cases).filter(([path, need]) => !needsOf(path).has(need as never));

@@ -7,6 +7,7 @@ import { INTERRUPTED } from "../support/command_line.ts";
 import { count, failures, runTests } from "./calls.ts";
 import { importArguments } from "./offline/arguments.ts";
 import { UNIT_PERMISSIONS, unitTests } from "./tiers.ts";
+import { divided } from "./together.ts";
 
 /** How many test files run at a time: most of their time is spent waiting for leases, not computing. */
 const JOBS = 4;
@@ -26,8 +27,10 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const files = args.some((arg) => arg.endsWith("_test.ts")) ? [] : unitTests();
-  const words = ["--parallel", ...await importArguments(), ...args, ...files];
-  const results = await runTests([{ args: words, jobs: JOBS, permissions: UNIT_PERMISSIONS }], {});
+  const { shared, alone } = divided(files);
+  const words = ["--parallel", ...await importArguments(), ...args, ...alone];
+  const call = { args: words, together: shared, jobs: JOBS, permissions: UNIT_PERMISSIONS };
+  const results = await runTests([call], {});
   if (results === "interrupted") return INTERRUPTED;
   for (const reason of results.flatMap(({ reasons }) => reasons)) console.log(`Failed: ${reason}`);
   console.log(count(results));

@@ -1,5 +1,5 @@
-// Stands in for @std/assert where its registry is out of reach: the functions that the tests use, over node:assert. What
-// passes here passes there.
+// Stands in for @std/assert where its registry is out of reach: the functions that the tests use, over node:assert.
+// What passes here passes there.
 import { deepStrictEqual, ok } from "node:assert/strict";
 
 type Class<E> = abstract new (...args: never[]) => E;
