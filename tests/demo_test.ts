@@ -3,7 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import { shorten } from "../tools/demo/fences.ts";
 import { stripVTControlCharacters } from "node:util";
 import { Directory, Program } from "./support/program.ts";
-import { freePort, RedisServer } from "./support/redis_server.ts";
+import { freePort } from "./support/free_port.ts";
+import { RedisServer } from "./support/redis_server.ts";
 import { textOf } from "./support/test_files.ts";
 import { withoutCoverage } from "./support/without_coverage.ts";
 

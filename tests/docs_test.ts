@@ -1,10 +1,9 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
 import * as exported from "@holdfast/lock";
-import { openStore } from "../examples/store.ts";
 import { DEPLOYMENTS } from "./faults/run/options.ts";
+import { Masters } from "./support/masters.ts";
 import { until } from "./support/until.ts";
-import { RedisServer } from "./support/redis_server.ts";
 import { RULE } from "./stores/redis/rights.ts";
 import { MEMBERS, sourceFiles, SOURCES, textOf } from "./support/test_files.ts";
 import { runSource } from "./support/run_source.ts";
@@ -22,8 +21,9 @@ function blocks(path: string, tag: string): { name: string; code: string }[] {
 }
 
 /**
- * The code of the tables of a page that say in their last column, "Holdfast", what to write: a program of functions that
- * nobody calls. A word alone is an export or the name of an option, what begins with a word and a colon is options.
+ * The code of the tables of a page that say in their last column, "Holdfast", what to write: a program of functions
+ * that nobody calls. A word alone is an export or the name of an option, what begins with a word and a colon is
+ * options.
  */
 function tables(page: string): { name: string; code: string } {
   const cells = Deno.readTextFileSync(root + page).split("\n\n").flatMap((part) => {
@@ -50,57 +50,14 @@ ${functions.join("\n")}`,
   };
 }
 
-/** A server for the examples. */
-interface Server extends AsyncDisposable {
-  readonly port: number;
-  /** Returns what is left on it, but for fences. */
-  leftovers(): Promise<string[]>;
-}
+/** The ports that the examples name: that which a client uses by itself, and for Redlock the two after it. */
+const PORTS = ["6379", "6380", "6381"];
 
-/** How a server is started, and the URL of its store. */
-interface Technology {
-  start(): Promise<Server>;
-  url(port: number): string;
-}
-
-const REDIS: Technology = { start: () => RedisServer.start(), url: (port) => `redis://127.0.0.1:${port}` };
-
-/** What the examples expect at each port: that which a client uses by itself, and for Redlock the two after it. */
-const SERVERS: Readonly<Record<string, Technology>> = { 6379: REDIS, 6380: REDIS, 6381: REDIS };
-
-/** The servers for the examples. */
-class Servers implements AsyncDisposable {
-  /** By the port that the examples name. */
-  readonly #all: ReadonlyMap<string, Server>;
-
-  private constructor(all: ReadonlyMap<string, Server>) {
-    this.#all = all;
-  }
-
-  static async start(): Promise<Servers> {
-    const starting = Object.entries(SERVERS).map(async ([port, { start }]) => [port, await start()] as const);
-    return new Servers(new Map(await Promise.all(starting)));
-  }
-
-  /** The code, with their real ports. */
-  place(code: string): string {
-    const ports = new RegExp(`\\b(${Object.keys(SERVERS).join("|")})\\b`, "g");
-    return code.replaceAll("new Redis()", "new Redis(6379)")
-      .replaceAll(ports, (port) => `${this.#all.get(port)!.port}`);
-  }
-
-  async leftovers(): Promise<string[]> {
-    const left = [...this.#all].map(async ([port, server]) => {
-      await using opened = await openStore(SERVERS[port]!.url(server.port));
-      const { held = [], pending = [] } = await opened.store.query?.() ?? {};
-      return [...[...held, ...pending].map(({ name }) => name), ...await server.leftovers()];
-    });
-    return (await Promise.all(left)).flat();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#all.values()].map((server) => server[Symbol.asyncDispose]()));
-  }
+/** Returns an example with the ports of these servers. */
+function placed(code: string, { servers }: Masters): string {
+  const port = new RegExp(`\\b(${PORTS.join("|")})\\b`, "g");
+  return code.replaceAll("new Redis()", "new Redis(6379)")
+    .replaceAll(port, (named) => `${servers[PORTS.indexOf(named)]!.port}`);
 }
 
 /** Checks the types of programs, all at once: each check by itself would compile the package anew. */
@@ -125,11 +82,11 @@ async function check(programs: readonly { name: string; code: string }[]): Promi
 }
 
 /** Runs a program whose types were checked, in an empty directory, with servers where it expects them. */
-async function run(code: string, servers: Servers): Promise<string> {
+async function run(code: string, servers: Masters): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "holdfast_docs_" });
   try {
     const flags = ["--no-check", "--allow-all", `--config=${root}deno.json`];
-    const { success, out, err } = await runSource(servers.place(code), { flags, cwd: directory });
+    const { success, out, err } = await runSource(placed(code, servers), { flags, cwd: directory });
     assert(success, err);
     return out;
   } finally {
@@ -161,11 +118,37 @@ const PAGES = [
   ...pages(),
 ].sort();
 
+/** The examples of docstrings that need a server or a test runner. */
+function docstrings(): { name: string; code: string }[] {
+  const files = ["stores/redis/mod.ts", "stores/redis/store.ts", "redlock/mod.ts", "redlock/store.ts"];
+  const members = ["testing/mod.ts", "testing/src/store_suite.ts", "cli/mod.ts", "cli/src/main.ts"];
+  return [...files.map((file) => `src/${file}`), ...members.map((file) => `packages/${file}`)]
+    .flatMap((file) => blocks(file, "ts ignore"));
+}
+
+/** The first example of the README over node-redis. */
+function overNodeRedis(): { name: string; code: string } {
+  const [{ code = "" } = {}] = blocks("README.md", "ts");
+  const [made, closed] = ["const redis = new Redis(); // localhost:6379", "redis.disconnect();"];
+  const [imported, opened, ended] = [
+    `import { createClient } from "redis";`,
+    `const redis = await createClient({ url: "redis://127.0.0.1:6379" }).on("error", console.error).connect();`,
+    "redis.destroy();",
+  ];
+  assert(code.includes(made) && code.includes(closed), code);
+  const other = code.replace(/^import .* from "ioredis";$/m, imported).replace(made, opened).replace(closed, ended);
+  return { name: "README_node-redis", code: other };
+}
+
+Deno.test("the README, the pages of docs/ and docstrings have examples with the right types", async () => {
+  const examples = ["ts", "ts ignore"].flatMap((tag) => PAGES.flatMap((page) => blocks(page, tag)));
+  await check([...examples, tables("docs/migration.md"), overNodeRedis(), ...docstrings()]);
+});
+
 Deno.test("the README and the pages of docs/ have examples that run and end by themselves", async () => {
-  await using servers = await Servers.start();
+  await using servers = await Masters.start(PORTS.length);
   const found = PAGES.flatMap((page) => blocks(page, "ts"));
   assert(found.length >= 15, "the examples were found");
-  await check([...found, ...PAGES.flatMap((page) => blocks(page, "ts ignore")), tables("docs/migration.md")]);
   const outputs: string[] = [];
   for (const { name, code } of found) {
     outputs.push(await run(code, servers));
@@ -183,20 +166,8 @@ Deno.test("the README and the pages of docs/ have examples that run and end by t
 });
 
 Deno.test("the first example of the README runs over ioredis and over node-redis, too", async () => {
-  await using servers = await Servers.start();
-  const [example] = blocks("README.md", "ts");
-  const [made, closed] = ["const redis = new Redis(); // localhost:6379", "redis.disconnect();"];
-  const [imported, opened, ended] = [
-    `import { createClient } from "redis";`,
-    `const redis = await createClient({ url: "redis://127.0.0.1:6379" }).on("error", console.error).connect();`,
-    "redis.destroy();",
-  ];
-  const { code = "" } = example ?? {};
-  assert(code.includes(made) && code.includes(closed), code);
-  const other = code.replace(/^import .* from "ioredis";$/m, imported).replace(made, opened).replace(closed, ended);
-  const programs = [{ name: "README_ioredis", code }, { name: "README_node-redis", code: other }];
-  await check(programs);
-  for (const { name, code } of programs) {
+  await using servers = await Masters.start(PORTS.length);
+  for (const { name, code } of [blocks("README.md", "ts")[0]!, overNodeRedis()]) {
     const output = await run(code, servers);
     assert(/^charging invoice 42 with fence \d{16}\n$/.test(output), `${name}: ${output}`);
     assertEquals(await servers.leftovers(), [], name);
@@ -342,18 +313,9 @@ Deno.test("docs/stores/redis.md gives the rights with which a user's locks are t
 });
 
 Deno.test("docstrings whose examples need a server or a test runner have examples that run", async () => {
-  await using servers = await Servers.start();
-  const files = [
-    "stores/redis/mod.ts",
-    "stores/redis/store.ts",
-    "redlock/mod.ts",
-    "redlock/store.ts",
-  ].map((file) => `src/${file}`);
-  const members = ["testing/mod.ts", "testing/src/store_suite.ts", "cli/mod.ts", "cli/src/main.ts"];
-  files.push(...members.map((file) => `packages/${file}`));
-  const found = files.flatMap((file) => blocks(file, "ts ignore"));
+  await using servers = await Masters.start(PORTS.length);
+  const found = docstrings();
   assert(found.length >= 6, "the examples were found");
-  await check(found);
   // One that shows how to define tests defines none outside of a test run.
   for (const { code } of found) await run(`${code}\nsetTimeout(() => Deno.exit(), 500);`, servers);
 });

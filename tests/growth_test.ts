@@ -13,7 +13,11 @@ import { ObjectHost } from "./stores/durable_object/host.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
+/** How many there are in a round. */
 const ACQUISITIONS = 10_000;
+
+/** How many rounds are measured, behind one that is not. */
+const ROUNDS = 3;
 
 /** By how much the heap may grow with each, in bytes: an object and the reference to it take more. */
 const LIMIT_BYTES = 16;
@@ -39,6 +43,19 @@ async function heap(store: Store): Promise<number> {
   return Deno.memoryUsage().heapUsed;
 }
 
+/**
+ * Returns the least by which the heap grows in a round, in bytes: what leaks does so in each, what V8 compiles on the
+ * way stays once, and on a slow machine in a later one.
+ */
+async function leastGrowth(store: Store, round: (i: number) => Promise<void>): Promise<number> {
+  const sizes: number[] = [];
+  for (let i = 0; i <= ROUNDS; i++) {
+    await round(i);
+    sizes.push(await heap(store));
+  }
+  return Math.min(...sizes.slice(1).map((size, i) => size - sizes[i]!));
+}
+
 const STORES: Record<string, () => Store> = {
   "a store that hands on runs": () => memory(),
   "a cohort": () => cohort(memory()),
@@ -54,10 +71,10 @@ for (const [what, open] of Object.entries(STORES)) {
   for (const [which, name] of Object.entries(NAMES)) {
     Deno.test(`acquire() of ${which} on ${what} leaves nothing on the heap`, async () => {
       const store = open();
-      await use(store, ACQUISITIONS / 2, name);
-      const before = await heap(store);
-      await use(store, ACQUISITIONS, (i) => name(ACQUISITIONS + i));
-      const grown = await heap(store) - before;
+      const grown = await leastGrowth(
+        store,
+        (round) => use(store, ACQUISITIONS, (i) => name(ACQUISITIONS * round + i)),
+      );
       assert(grown < LIMIT_BYTES * ACQUISITIONS, `${grown / ACQUISITIONS} bytes for each acquisition`);
     });
   }
@@ -78,9 +95,6 @@ Deno.test("revocation() on a Durable Object leaves nothing in the object", async
     await settled();
     host.requests.length = 0;
   };
-  await watch(ACQUISITIONS / 10);
-  const before = await heap(store);
-  await watch(ACQUISITIONS / 5);
-  const grown = await heap(store) - before;
+  const grown = await leastGrowth(store, () => watch(ACQUISITIONS / 5));
   assert(grown < 2 * LIMIT_BYTES * ACQUISITIONS / 5, `${grown / ACQUISITIONS * 5} bytes for each watch`);
 });

@@ -3,27 +3,29 @@ import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../", import.meta.url);
 
-/** The files of src/, or of a folder in it. */
-function files(folder: string): string[] {
-  return [...Deno.readDirSync(new URL(folder, root))].flatMap(({ name, isDirectory }) =>
-    isDirectory ? files(`${folder}${name}/`) : [`${folder}${name}`]
-  );
-}
+/** Where an import of a file leads that is not there. */
+const NOWHERE = "file:///nowhere/";
 
-/** Runs a program on a copy of the package that lacks all stores but those that these begin the paths of. */
+/** The folders of src/ with stores, or with what some stores are made of. */
+const FOLDERS = [
+  ...Array.from(Deno.readDirSync(new URL("src/stores/", root)), ({ name }) => `src/stores/${name}/`),
+  ...["src/engine/", "src/redlock/", "src/cohort/"],
+];
+
+/** Runs a program with the package, in which the stores are not there but for those in these folders. */
 async function runWith(stores: string[], program: string): Promise<{ success: boolean; output: string }> {
   const folder = await Deno.makeTempDir({ prefix: "holdfast_loads_" });
   try {
-    const kept = (file: string) =>
-      !/^src\/(stores|engine|redlock|cohort)\//.test(file) || stores.some((store) => file.startsWith(store));
-    for (const file of ["mod.ts", ...files("src/").filter(kept), ...files("packages/compat/src/")]) {
-      await Deno.mkdir(`${folder}/${file.slice(0, file.lastIndexOf("/") + 1)}`, { recursive: true });
-      await Deno.copyFile(new URL(file, root), `${folder}/${file}`);
-    }
-    await Deno.writeTextFile(`${folder}/program.ts`, program);
     const { exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
-    const imports = Object.entries(exports).map(([path, file]) => [`@holdfast/lock${path.slice(1)}`, file]);
-    await Deno.writeTextFile(`${folder}/import_map.json`, JSON.stringify({ imports: Object.fromEntries(imports) }));
+    const at = (path: string, base: string | URL = root) => new URL(path, base).href;
+    // The longest path counts.
+    const imports = Object.fromEntries([
+      ...Object.entries(exports).map(([path, file]) => [`@holdfast/lock${path.slice(1)}`, at(file as string)]),
+      ...FOLDERS.map((path) => [at(path), at(path, NOWHERE)]),
+      ...stores.map((path) => [at(path), at(path)]),
+    ]);
+    await Deno.writeTextFile(`${folder}/program.ts`, program.replaceAll('"./', `"${root}`));
+    await Deno.writeTextFile(`${folder}/import_map.json`, JSON.stringify({ imports }));
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [
         ...["run", "--no-config", "--no-lock", "--import-map", `${folder}/import_map.json`],

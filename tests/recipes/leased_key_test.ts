@@ -61,7 +61,8 @@ function triedToEnd(ID: string): RegExp {
 /**
  * A holds the lock, B waits for it; both use a member that follows. The disk of the leader stalls until the leader has
  * tried to end the lease of A, of which it has heard nothing since the others elected another one. Then A is told once
- * more that its lease is alive, and the disk goes on. Returns how many hold the lock of the recipe, and that of Holdfast.
+ * more that its lease is alive, and the disk goes on. Returns how many hold the lock of the recipe, and that of
+ * Holdfast.
  */
 async function leaderStalls(): Promise<{ readonly leasedKey: number; readonly holdfast: number }> {
   using disks = await StalledDisks.make();
@@ -104,8 +105,8 @@ const LAST = 30;
 const found = findEtcd();
 
 /**
- * Returns whether a program is such an etcd. On a later one, and where no disk can stall, the test is not defined: CI may
- * skip none.
+ * Returns whether a program is such an etcd. On a later one, and where no disk can stall, the test is not defined: CI
+ * may skip none.
  */
 function endsLeases(program: string): boolean {
   const { stdout } = new Deno.Command(program, { args: ["--version"] }).outputSync();

@@ -13,7 +13,9 @@ async function setNxPx(client: Redis, lease: number): Promise<Held | null> {
   return { release: () => deleteOwn(client, KEY, id) };
 }
 
-/** A reads the balance, and is paused past its lease. B adds 50. A writes what it had read and 10. Returns the balance. */
+/**
+ * A reads the balance, and is paused past its lease. B adds 50. A writes what it had read and 10. Returns the balance.
+ */
 async function writesLate(make: MakeClient): Promise<number> {
   await using server = await RedisServer.start();
   using account = new Account();
