@@ -5,7 +5,7 @@ import { withoutCoverage } from "../../../tests/support/without_coverage.ts";
 const PROGRAM = import.meta.resolve("../mod.ts");
 
 /** How long a command may take on a busy machine, in milliseconds. */
-const LIMIT = 60_000;
+export const LIMIT = 60_000;
 
 /** How a command is started. */
 export interface Start {
@@ -32,14 +32,14 @@ export class CliProcess implements AsyncDisposable {
   readonly #read: Promise<unknown>;
 
   /** Starts it. */
-  constructor(args: readonly string[], { store = [], env = {}, cwd, flags = ["--allow-all"] }: Start = {}) {
-    const { HOLDFAST_STORE: _, NO_COLOR: __, ...inherited } = withoutCoverage();
-    const stores = [store].flat().flatMap((url) => ["--store", url]);
+  constructor(args: readonly string[], start: Start = {}) {
+    const { cwd, flags = ["--allow-all"] } = start;
+    const { words, env } = commandOf(args, start);
     this.#process = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", "--no-prompt", ...flags, PROGRAM, ...stores, ...args],
+      args: ["run", "--quiet", "--no-prompt", ...flags, PROGRAM, ...words],
       ...cwd === undefined ? {} : { cwd },
       clearEnv: true,
-      env: { ...inherited, ...env },
+      env,
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
@@ -83,7 +83,17 @@ export class CliProcess implements AsyncDisposable {
   }
 }
 
-/** Runs a command to its end. */
+/** Returns all words of a command, and its environment. */
+export function commandOf(
+  args: readonly string[],
+  { store = [], env = {} }: Start,
+): { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> } {
+  const { HOLDFAST_STORE: _, NO_COLOR: __, ...inherited } = withoutCoverage();
+  const stores = [store].flat().flatMap((url) => ["--store", url]);
+  return { words: [...stores, ...args], env: { ...inherited, ...env } };
+}
+
+/** Runs a command to its end, in a process of its own. */
 export async function holdfast(args: readonly string[], start?: Start): Promise<Result> {
   await using command = new CliProcess(args, start);
   return await command.end();

@@ -5,7 +5,7 @@ import { redis } from "@holdfast/lock/redis";
 import { ClusterDeployment } from "../../../tests/deployments/cluster.ts";
 import { SentinelDeployment } from "../../../tests/deployments/sentinel.ts";
 import { Masters } from "../../../tests/support/masters.ts";
-import { freePort } from "../../../tests/support/redis_server.ts";
+import { freePort } from "../../../tests/support/free_port.ts";
 import { holdfast, jsonLines } from "./cli_process.ts";
 
 Deno.test({

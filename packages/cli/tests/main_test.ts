@@ -1,9 +1,10 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
-import { freePort } from "../../../tests/support/redis_server.ts";
+import { freePort } from "../../../tests/support/free_port.ts";
 import { loadCommand } from "../src/commands.ts";
 import { commandHelp } from "../src/arguments/help.ts";
-import { CliProcess, holdfast } from "./cli_process.ts";
+import { CliProcess, holdfast as process } from "./cli_process.ts";
+import { holdfast } from "./commands.ts";
 import { VERSION } from "../src/version.ts";
 import { textOf } from "../../../tests/support/test_files.ts";
 
@@ -107,7 +108,7 @@ Deno.test("holdfast names the flag of a permission that Deno denies, in one line
     [["ls", "--config", "/tmp/a.json"], ["--allow-env"], "run with --allow-read=/tmp/a.json"],
   ];
   for (const [args, flags, message] of cases) {
-    const { status, err } = await holdfast(args, { flags });
+    const { status, err } = await process(args, { flags });
     assertEquals([status, err.trimEnd().split("\n").length], [2, 1], err);
     assert(err.startsWith("holdfast: ") && err.includes(message), err);
   }
@@ -115,7 +116,7 @@ Deno.test("holdfast names the flag of a permission that Deno denies, in one line
 
 Deno.test("holdfast --help and --version need no permission", async () => {
   for (const args of [["--help"], ["ls", "--help"], ["--version"], ["completion", "bash"]]) {
-    assertEquals((await holdfast(args, { flags: [] })).err, "");
+    assertEquals((await process(args, { flags: [] })).err, "");
   }
 });
 

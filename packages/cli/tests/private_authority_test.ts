@@ -2,7 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { certificates, hasOpenssl } from "../../../tests/support/certificates.ts";
 import { EtcdServer } from "../../../tests/support/etcd_server.ts";
-import { freePort, RedisServer } from "../../../tests/support/redis_server.ts";
+import { freePort } from "../../../tests/support/free_port.ts";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
 import { until } from "../../../tests/support/until.ts";
 import { ignore as noEtcd } from "../../../tests/stores/etcd/place.ts";
 import { holdfast, type Start } from "./cli_process.ts";

@@ -2,9 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type Lock, type Snapshot } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { freePort, RedisServer } from "../../../tests/support/redis_server.ts";
+import { freePort } from "../../../tests/support/free_port.ts";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
 import { HANG_MS, until } from "../../../tests/support/until.ts";
-import { CliProcess, holdfast, jsonLines } from "./cli_process.ts";
+import { CliProcess, jsonLines } from "./cli_process.ts";
+import { holdfast } from "./commands.ts";
 
 /** A server with locks. */
 class Fixture implements AsyncDisposable {

@@ -4,8 +4,8 @@ import { tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { RedisServer } from "../../../tests/support/redis_server.ts";
-import { HANG_MS, until } from "../../../tests/support/until.ts";
-import { living, processes, RunProcess, shell, storeOf } from "./run_process.ts";
+import { until } from "../../../tests/support/until.ts";
+import { gone, living, processes, RunProcess, shell, storeOf } from "./run_process.ts";
 
 /** Short, so that a test does not last long, and long enough for a loaded machine. */
 const LEASE = 6_000;
@@ -13,8 +13,8 @@ const LEASE = 6_000;
 const WORDS = ["a", "--lease", `${LEASE}`];
 
 /** A command that ends on SIGTERM, with a status of its own, and one that does not and has started another process. */
-const TAME = shell('trap "exit 3" TERM; echo $$; while :; do sleep 0.02; done');
-const WILD = shell(`trap "" TERM; sh -c 'while :; do sleep 0.02; done' & echo $$; wait`);
+const TAME = shell('trap "exit 3" TERM; echo $$; sleep 600 & wait');
+const WILD = shell('trap "" TERM; sleep 600 & echo $$; wait');
 
 /** Returns for how many milliseconds more the server keeps the lock. */
 async function expiresIn(client: Redis): Promise<number> {
@@ -45,12 +45,6 @@ async function firstRenewal(client: Redis): Promise<number> {
 /** Returns what holdfast has said: the shell of a command says "Terminated" as well. */
 function messages(errors: string): string[] {
   return errors.split("\n").filter((line) => line.startsWith("holdfast: "));
-}
-
-/** Resolves when no process of a group is left, to the moment at which that was seen. */
-async function gone(group: number): Promise<number> {
-  await until(() => living(group).length === 0, "the command is dead", HANG_MS);
-  return performance.now();
 }
 
 for (
@@ -134,7 +128,7 @@ Deno.test("holdfast run passes the status on although the lock cannot be release
   await using server = await RedisServer.start();
   const directory = await Deno.makeTempDir({ prefix: "holdfast_run_" });
   try {
-    const script = 'echo $$; while ! test -e "$1"; do sleep 0.02; done; exit 7';
+    const script = 'echo $$; while ! test -e "$1"; do sleep 0.1; done; exit 7';
     await using run = new RunProcess(storeOf(server), ["a", ...shell(script), "sh", `${directory}/end`]);
     await run.commandId();
     server.freeze();
@@ -186,7 +180,7 @@ Deno.test("holdfast run --watchdog stops the command when holdfast is killed", a
 
 Deno.test("holdfast run --watchdog sends SIGTERM once", async () => {
   await using server = await RedisServer.start();
-  const script = shell('trap "echo SIGTERM" TERM; echo $$; while :; do sleep 0.02; done');
+  const script = shell('trap "echo SIGTERM" TERM; echo $$; while :; do sleep 0.1; done');
   await using run = new RunProcess(storeOf(server), [...WORDS, "--watchdog", ...script]);
   await run.commandId();
   await firstRenewal(server.connect());
@@ -199,7 +193,7 @@ Deno.test("holdfast run --watchdog sends SIGTERM once", async () => {
 
 Deno.test("holdfast run --watchdog leaves no watchdog behind", async () => {
   await using server = await RedisServer.start();
-  const script = shell('trap "exit 8" USR1; echo $$; while :; do sleep 0.02; done');
+  const script = shell('trap "exit 8" USR1; echo $$; while :; do sleep 0.1; done');
   await using run = new RunProcess(storeOf(server), ["a", "--watchdog", ...script]);
   const group = await run.commandId();
   const [watchdog, ...others] = processes().filter(({ parent, id }) => parent === run.id && id !== group);

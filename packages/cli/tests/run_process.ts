@@ -1,5 +1,6 @@
 import process from "node:process";
 import { lines } from "../../../tests/support/lines.ts";
+import { HANG_MS, until } from "../../../tests/support/until.ts";
 import { withoutCoverage } from "../../../tests/support/without_coverage.ts";
 
 /** The words behind the name of the runtime that start `holdfast run`. */
@@ -104,17 +105,21 @@ interface Process {
   readonly group: number;
 }
 
+/** Returns the process with an id, unless it has ended. */
+function processOf(id: number): Process | undefined {
+  try {
+    // Behind the name in brackets. It has ended if only its parent has not asked yet how.
+    const [state, parent, group] = Deno.readTextFileSync(`/proc/${id}/stat`).split(") ").at(-1)!.split(" ");
+    return state === "Z" || state === "X" ? undefined : { id, parent: Number(parent), group: Number(group) };
+  } catch {
+    return undefined; // It has just ended.
+  }
+}
+
 /** Returns the processes that have not ended. */
 export function processes(): Process[] {
-  return Array.from(Deno.readDirSync("/proc"), ({ name }) => Number(name)).filter(Number.isInteger).flatMap((id) => {
-    try {
-      // Behind the name in brackets. It has ended if only its parent has not asked yet how.
-      const [state, parent, group] = Deno.readTextFileSync(`/proc/${id}/stat`).split(") ").at(-1)!.split(" ");
-      return state === "Z" || state === "X" ? [] : [{ id, parent: Number(parent), group: Number(group) }];
-    } catch {
-      return []; // It has just ended.
-    }
-  });
+  const ids = Array.from(Deno.readDirSync("/proc"), ({ name }) => Number(name)).filter(Number.isInteger);
+  return ids.flatMap((id) => processOf(id) ?? []);
 }
 
 /** Returns the environment with which a process was started; empty if it has ended. */
@@ -129,6 +134,15 @@ export function environmentOf(id: number): string {
 /** Returns the ids of the processes of a group that have not ended. */
 export function living(group: number): number[] {
   return processes().filter((process) => process.group === group).map(({ id }) => id);
+}
+
+/** Resolves when no process of a group is left, to the moment at which that was seen. */
+export async function gone(group: number): Promise<number> {
+  const known = living(group);
+  // It looks at all processes only when those have ended: there may be hundreds.
+  const some = () => known.some((id) => processOf(id) !== undefined) || living(group).length > 0;
+  await until(() => !some(), "the command is dead", HANG_MS);
+  return performance.now();
 }
 
 /** Returns the words of a shell script as a command. */

@@ -2,7 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type Lock } from "@holdfast/lock";
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
-import { holdfast, jsonLines, type Result } from "./cli_process.ts";
+import { holdfast as process, jsonLines, type Result } from "./cli_process.ts";
+import { holdfast } from "./commands.ts";
 
 /** A file with a lock `a`, in a directory of its own. */
 class Fixture implements AsyncDisposable {
@@ -70,7 +71,7 @@ Deno.test("holdfast says that a file is no database", async () => {
 Deno.test("holdfast doctor names what it needs to examine the folder of a file", async () => {
   await using fixture = await Fixture.start();
   const path = `${fixture.directory}/my locks.db`;
-  const doctor = (...flags: string[]) => holdfast(["doctor"], { store: `sqlite:${path}`, flags });
+  const doctor = (...flags: string[]) => process(["doctor"], { store: `sqlite:${path}`, flags });
   const { status, err } = await doctor(`--allow-read=${path}`, `--allow-write=${fixture.directory}`);
   const missing = [`--allow-read=${fixture.directory}`, "--allow-sys=uid,gid,statfs"];
   assertEquals([status, err.split("run with ")[1]], [2, `${missing.join(" ")}\n`]);

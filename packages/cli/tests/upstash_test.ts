@@ -6,7 +6,8 @@ import type { Finding } from "../src/doctor/finding.ts";
 import { RedisServer } from "../../../tests/support/redis_server.ts";
 import { RestFront } from "../../../tests/support/rest_front.ts";
 import { until } from "../../../tests/support/until.ts";
-import { holdfast, jsonLines } from "./cli_process.ts";
+import { jsonLines } from "./cli_process.ts";
+import { holdfast } from "./commands.ts";
 
 /** Returns the URL of a front, for the command line. */
 function urlOf({ url, token }: RestFront): string {

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { createServer, type Socket } from "node:net";
 import { RedisServer } from "../../../tests/support/redis_server.ts";
-import { holdfast } from "./cli_process.ts";
+import { holdfast } from "./commands.ts";
 
 Deno.test("holdfast refuses a database that the server does not have, with every verb", async () => {
   await using server = await RedisServer.start(["--databases", "4"]);
@@ -73,11 +73,13 @@ for (const [what, [listen, url, words]] of Object.entries(WRONG)) {
   Deno.test(`holdfast says that it has found ${what}, with every verb`, async () => {
     await using server = await listen();
     const at = `127.0.0.1:${server.port}`;
-    const verbs = [["ls"], ["run", "--wait", "1s", "a", "--", "true"], ["doctor", "--quiet"]];
-    const [ls, run, doctor] = await Promise.all(verbs.map((args) => holdfast(args, { store: url(at) })));
-    assertEquals([ls!.status, run!.status, doctor!.status], [69, 69, 1]);
-    assert(ls!.err.includes(words(at)), ls!.err);
-    assert(run!.err.includes(words(at)), run!.err);
-    assert(doctor!.out.includes(`error  unreachable: ${url(at)}: ${words(at)}\n`), doctor!.out);
+    const store = url(at);
+    const run = await holdfast(["run", "--wait", "1s", "a", "--", "true"], { store });
+    const ls = await holdfast(["ls"], { store });
+    const doctor = await holdfast(["doctor", "--quiet"], { store });
+    assertEquals([ls.status, run.status, doctor.status], [69, 69, 1]);
+    assert(ls.err.includes(words(at)), ls.err);
+    assert(run.err.includes(words(at)), run.err);
+    assert(doctor.out.includes(`error  unreachable: ${store}: ${words(at)}\n`), doctor.out);
   });
 }

@@ -5,7 +5,7 @@ import { type Dashboard, dashboard, type DashboardOptions } from "@holdfast/cli/
 import { memory } from "@holdfast/lock/memory";
 import { redis } from "@holdfast/lock/redis";
 import { plain } from "../../src/dashboard/pages/visible_text.ts";
-import { Chromium, findChromium, type Tab } from "../../../../tests/support/chromium.ts";
+import { Chromium, findChromium, type Profile, type Tab } from "../../../../tests/support/chromium.ts";
 import { quickest } from "../../../../tests/faults/quickest.ts";
 import { RedisServer } from "../../../../tests/support/redis_server.ts";
 import { contrast } from "./contrast.ts";
@@ -16,6 +16,14 @@ const browser = findChromium();
 if ("missing" in browser) console.log(`the tests in a browser are skipped: ${browser.missing}`);
 const ignore = "missing" in browser;
 
+/** Each test has a profile of its own there. */
+let chromium: Chromium | undefined;
+
+if ("program" in browser) {
+  Deno.test.beforeAll(async () => void (chromium = await Chromium.start(browser.program)));
+  Deno.test.afterAll(async () => await chromium?.[Symbol.asyncDispose]());
+}
+
 /** Where the pictures of the documentation are; they are drawn anew if UPDATE_PICTURES is set. */
 const PICTURES = new URL("../../../../docs/pictures/", import.meta.url);
 const MAX_PICTURE = 150_000;
@@ -23,13 +31,13 @@ const MAX_PICTURE = 150_000;
 /** A dashboard, a server for it, and a tab that shows it. */
 class Scene implements AsyncDisposable {
   readonly tab: Tab;
-  readonly #chromium: Chromium;
+  readonly #profile: Profile;
   readonly #make: () => Dashboard;
   #pages: Dashboard;
   #server: Deno.HttpServer<Deno.NetAddr>;
 
-  private constructor(chromium: Chromium, tab: Tab, make: () => Dashboard) {
-    this.#chromium = chromium;
+  private constructor(profile: Profile, tab: Tab, make: () => Dashboard) {
+    this.#profile = profile;
     this.tab = tab;
     this.#make = make;
     this.#pages = make();
@@ -37,15 +45,15 @@ class Scene implements AsyncDisposable {
   }
 
   static async open(store: Store, options: DashboardOptions = {}): Promise<Scene> {
-    const chromium = await Chromium.start("program" in browser ? browser.program : "");
-    const tab = await chromium.open();
+    const profile = await chromium!.profile();
+    const tab = await profile.open();
     await tab.show(1_100, 700);
-    return new Scene(chromium, tab, () => dashboard(store, options));
+    return new Scene(profile, tab, () => dashboard(store, options));
   }
 
   /** Opens another tab. */
   openTab(): Promise<Tab> {
-    return this.#chromium.open();
+    return this.#profile.open();
   }
 
   /** Where it is. */
@@ -85,7 +93,7 @@ class Scene implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#chromium[Symbol.asyncDispose]();
+    await this.#profile[Symbol.asyncDispose]();
     await this.stop();
   }
 }

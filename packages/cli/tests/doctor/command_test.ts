@@ -7,7 +7,8 @@ import { entries } from "../../../../src/stores/redis/scripts/generated.ts";
 import { RedisServer } from "../../../../tests/support/redis_server.ts";
 import { TcpProxy } from "../../../../tests/support/tcp_proxy.ts";
 import { until } from "../../../../tests/support/until.ts";
-import { CliProcess, holdfast, jsonLines } from "../cli_process.ts";
+import { CliProcess, holdfast as process, jsonLines } from "../cli_process.ts";
+import { holdfast } from "../commands.ts";
 
 /** Permissions of a command that reaches this server, and of which nothing is missing. */
 function flags(server: RedisServer, ...more: string[]): string[] {
@@ -17,7 +18,7 @@ function flags(server: RedisServer, ...more: string[]): string[] {
 Deno.test("holdfast doctor ends with 0 on a healthy server, and leaves nothing there", async () => {
   await using server = await RedisServer.start(["--appendonly", "yes"]);
   const store = `redis://127.0.0.1:${server.port}`;
-  const { status, out, err } = await holdfast(["doctor"], { store, flags: flags(server) });
+  const { status, out, err } = await process(["doctor"], { store, flags: flags(server) });
   assertEquals([status, err], [0, ""], out);
   assert(/^errors: 0, warnings: 0, /m.test(out), out);
   assertEquals(await server.command("KEYS", "*"), []);
@@ -45,7 +46,7 @@ Deno.test("holdfast doctor --json writes a finding per line", async () => {
 Deno.test("holdfast doctor names the permission of Deno that is missing", async () => {
   await using server = await RedisServer.start();
   const store = `redis://127.0.0.1:${server.port}`;
-  const { status, out } = await holdfast(["doctor"], {
+  const { status, out } = await process(["doctor"], {
     store,
     flags: ["--allow-read", "--allow-env", "--allow-sys", "--allow-net=127.0.0.1:1"],
   });
