@@ -108,7 +108,9 @@ export class Worker {
   }
 }
 
-/** Returns the program of a worker. That for SQLite is one of its own: Deno fetches the clients that a program may load. */
+/**
+ * Returns the program of a worker. That for SQLite is one of its own: Deno fetches the clients that a program may load.
+ */
 function programFor({ store }: Order): string {
   const name = protocolOf(store) === "sqlite:" ? "sqlite_worker.ts" : "server_worker.ts";
   return new URL(name, import.meta.url).href;

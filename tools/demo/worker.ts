@@ -83,7 +83,8 @@ async function hold(order: Order, store: Store, commands: AsyncGenerator<string,
   for await (const command of commands) {
     if (command === "release") break;
     const knew = !lock.held && lock.signal.aborted;
-    // A careful program stops here. This one writes all the same, like one that was frozen after it had read the signal.
+    // A careful program stops here. This one writes all the same, like one that was frozen after it had read the
+    // signal.
     say({ type: "wrote", knew, accepted: write(`${order.directory}/record.db`, order.author, lock.fence) });
   }
   const error = await lock.release().catch((error: unknown) => error);

@@ -9,7 +9,7 @@ import { type Attempt, type Claim, type Entry, handleOf, type Kind, kindOf } fro
 import { claimOf } from "../../tests/support/claims.ts";
 import { VirtualClock } from "../../tests/support/virtual_clock.ts";
 import { FakeClient } from "../../tests/stores/redis/fake_client.ts";
-import { Random } from "../../tests/simulation/random.ts";
+import { Random } from "../../tests/simulation/kernel/random.ts";
 import { ScriptServer } from "./server.ts";
 import { serverStore } from "../../tests/support/server_store.ts";
 
@@ -114,8 +114,8 @@ class Run {
   }
 
   /**
-   * Has all waiters ask again, in their order, until none is granted any more. Unless time has passed, and leases with it,
-   * those that are granted must have been woken.
+   * Has all waiters ask again, in their order, until none is granted any more. Unless time has passed, and leases with
+   * it, those that are granted must have been woken.
    */
   async #settle(woken: boolean): Promise<void> {
     for (let granted = true; granted;) {

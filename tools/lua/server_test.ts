@@ -5,7 +5,7 @@ import type { Claim } from "../../src/contract/store.ts";
 import type { QuorumNode } from "../../src/contract/quorum_node.ts";
 import { ProcessClock } from "../../tests/support/process_clock.ts";
 import { RedisServer } from "../../tests/support/redis_server.ts";
-import { Random } from "../../tests/simulation/random.ts";
+import { Random } from "../../tests/simulation/kernel/random.ts";
 import { scoreText } from "./keyspace.ts";
 import { ScriptServer } from "./server.ts";
 import { TwinClient } from "./twin_client.ts";

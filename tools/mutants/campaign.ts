@@ -32,8 +32,8 @@ export class Campaign {
   }
 
   /**
-   * Runs the tests of the targets without a mutant: those that fail say nothing about one. Throws when there are none to
-   * run, or none that pass.
+   * Runs the tests of the targets without a mutant: those that fail say nothing about one. Throws when there are none
+   * to run, or none that pass.
    */
   async prepare(targets: Iterable<Target>): Promise<void> {
     const all = [...targets];

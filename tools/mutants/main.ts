@@ -7,7 +7,7 @@
 import { INTERRUPTED, MISUSED, readOptions } from "../../tests/support/command_line.ts";
 import { reason } from "../../tests/support/interruption.ts";
 import { importArguments } from "../../tests/tools/offline/arguments.ts";
-import { Random } from "../../tests/simulation/random.ts";
+import { Random } from "../../tests/simulation/kernel/random.ts";
 import { Campaign } from "./campaign.ts";
 import { mutantsIn } from "./changes.ts";
 import type { Mutant } from "./mutant.ts";

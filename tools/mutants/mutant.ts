@@ -11,8 +11,8 @@ export interface Mutant {
   /** What kind of change it is. */
   readonly operator: string;
   /**
-   * What names the mutant in reports and lists: the file, the function, and the text before and after. It stays the same
-   * while other lines of the file change.
+   * What names the mutant in reports and lists: the file, the function, and the text before and after. It stays the
+   * same while other lines of the file change.
    */
   readonly key: string;
 }

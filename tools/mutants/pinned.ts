@@ -16,7 +16,10 @@ export interface Fault {
   readonly open?: true;
 }
 
-/** Returns the file of the tests: `"lease"` stands for `tests/lock/lease_test.ts`; those of packages have their whole path. */
+/**
+ * Returns the file of the tests: `"lease"` stands for `tests/lock/lease_test.ts`; those of packages have their whole
+ * path.
+ */
 export function testFileOf({ test }: Pick<Fault, "test">): string {
   return `${test.startsWith("packages/") ? "" : "tests/"}${test}_test.ts`;
 }
@@ -103,7 +106,7 @@ export const FAULTS: readonly Fault[] = [
     target: "lease",
     test: "lock/lease",
     place: "Lease.begin",
-    edit: { replace: /^this\.#deadline\.left\(now\) <= 0$/, by: "false" },
+    edit: { replace: /^this\.#times\.left\(now\) <= 0$/, by: "false" },
   },
   {
     name: "the deadline counts from the reply to the attempt",
@@ -112,7 +115,7 @@ export const FAULTS: readonly Fault[] = [
     place: "Lease.begin",
     edit: {
       replace: /^this\.#setTimer\(now\)$/,
-      by: "(this.#deadline.move(now, this.claim.lease), this.#setTimer(now))",
+      by: "(this.#times.sent(now, this.claim.lease), this.#times.renewed(this.claim.lease), this.#setTimer(now))",
     },
   },
   {
@@ -120,14 +123,17 @@ export const FAULTS: readonly Fault[] = [
     target: "lease",
     test: "lock/lease",
     place: "Renewals.send",
-    edit: { replace: /^sentAt$/, by: "clock.now()", within: /^deadline\.move/ },
+    edit: {
+      replace: /^this\.#times\.renewed\(trusted\)$/,
+      by: "(this.#times.sent(now, trusted), this.#times.renewed(trusted))",
+    },
   },
   {
     name: "a renewal that came after the deadline is accepted",
     target: "lease",
     test: "lock/lease",
     place: "Renewals.send",
-    edit: { replace: /^deadline\.left\(now\) > 0$/, by: "true" },
+    edit: { replace: /^this\.#times\.left\(now\) > 0$/, by: "true" },
   },
   {
     name: "a lock is handed on that an eviction has taken which was sent before",
@@ -143,7 +149,7 @@ export const FAULTS: readonly Fault[] = [
     name: "nobody is woken when the one that asks for all gives up",
     target: "handoff",
     test: "handoff/sleepers",
-    place: "LocalReleases.leave",
+    place: "NameHandoff.#leave",
     edit: { remove: /^this\.#grants\.wakeLeaders\(\)/ },
   },
   {
@@ -462,7 +468,7 @@ export const FAULTS: readonly Fault[] = [
     target: "cas",
     test: "engine/timers",
     place: "renew",
-    edit: { replace: /^timerFor\(holder\.lease\)$/, by: "timerFor(holder.lease) ?? holder.timer" },
+    edit: { replace: /^view\.timerFor\(holder\.lease\)$/, by: "view.timerFor(holder.lease) ?? holder.timer" },
   },
   {
     name: "a timer is named that does not last for the lease",
@@ -513,7 +519,7 @@ export const FAULTS: readonly Fault[] = [
     name: "no caller starts a timer for a holder that has none",
     target: "cas",
     test: "engine/timers",
-    place: "DocumentSuccession.ask",
+    place: "isTooShort",
     edit: { replace: /^patience < view\.left\(period\) \+ WATCHED_MS$/, by: "false" },
   },
   {

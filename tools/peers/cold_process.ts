@@ -1,6 +1,6 @@
 /**
- * Takes the first locks of a process, with one library, and prints how long that took in milliseconds: from the import of
- * the library to the last release, with the connection.
+ * Takes the first locks of a process, with one library, and prints how long that took in milliseconds: from the import
+ * of the library to the last release, with the connection.
  *
  * @module
  */

@@ -4,8 +4,8 @@ function here(file: string): string {
 }
 
 /**
- * What deno needs to run a program of this benchmark: the packages of its own import map, as its own lock file has them,
- * and no more than they have to do.
+ * What deno needs to run a program of this benchmark: the packages of its own import map, as its own lock file has
+ * them, and no more than they have to do.
  */
 export function denoArguments(program: string, flags: readonly string[], args: readonly string[]): string[] {
   // Without a configuration file: what stands there about the module would become part of the lock file.

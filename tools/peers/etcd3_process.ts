@@ -1,6 +1,6 @@
 /**
- * Takes a lock with npm `etcd3` again and again, and prints how often in a second. Run by `bench/etcd_peers.ts`, with the URL of
- * a member and the seconds as JSON.
+ * Takes a lock with npm `etcd3` again and again, and prints how often in a second. Run by `bench/etcd_peers.ts`, with
+ * the URL of a member and the seconds as JSON.
  *
  * @module
  */

@@ -6,7 +6,8 @@
 import { INTERRUPTED, readOptions } from "../../tests/support/command_line.ts";
 import { Interruption, premature, reason } from "../../tests/support/interruption.ts";
 import { PostgresServer } from "../../tests/support/postgres_server.ts";
-import { freePort, RedisServer } from "../../tests/support/redis_server.ts";
+import { freePort } from "../../tests/support/free_port.ts";
+import { RedisServer } from "../../tests/support/redis_server.ts";
 import { describe, headline, type Machine } from "../../bench/machine.ts";
 import { Progress } from "../../bench/progress.ts";
 import { behaviours } from "./behaviours/behaviours.ts";

@@ -38,9 +38,9 @@ const MEASURES: readonly Measure[] = [
 ];
 
 /**
- * This library with its defaults beside the best of the others, measure by measure, each of those with the settings that
- * suit it best; the bare pair does not take part, and neither does who gave up. A second table does the same for each
- * setting of this library that takes part for itself.
+ * This library with its defaults beside the best of the others, measure by measure, each of those with the settings
+ * that suit it best; the bare pair does not take part, and neither does who gave up. A second table does the same for
+ * each setting of this library that takes part for itself.
  */
 export function summary(outcomes: readonly Outcome[]): string | undefined {
   const results = outcomes.flatMap(({ results }) => results);

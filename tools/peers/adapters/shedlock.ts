@@ -2,7 +2,9 @@ import { LEASE, poolOf, RETRY } from "../clients.ts";
 import { pause } from "../../../bench/pause.ts";
 import type { Session, SessionOptions } from "../session.ts";
 
-/** The table of ShedLock, and its statements: a row for each name that stays, with the moment until which it is locked. */
+/**
+ * The table of ShedLock, and its statements: a row for each name that stays, with the moment until which it is locked.
+ */
 const TABLE = "CREATE TABLE IF NOT EXISTS shedlock (name varchar(64) PRIMARY KEY, lock_until timestamp NOT NULL, " +
   "locked_at timestamp NOT NULL, locked_by varchar(255) NOT NULL)";
 const LOCK = "INSERT INTO shedlock (name, lock_until, locked_at, locked_by) " +
