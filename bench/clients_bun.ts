@@ -1,6 +1,6 @@
 /**
- * Takes free locks over Bun's client, in turns with the bare pair over another one. Run by `clients.ts`, in Bun, with its
- * options as JSON; prints the outcome.
+ * Takes free locks over Bun's client, in turns with the bare pair over another one. Run by `clients.ts`, in Bun, with
+ * its options as JSON; prints the outcome.
  *
  * @module
  */

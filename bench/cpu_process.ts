@@ -1,6 +1,6 @@
 /**
- * Takes free locks and counts the processor time. Run by `cpu.ts`, in Deno and in Node, with its options as JSON; prints
- * the outcome. So its imports are relative, and the client library comes from where the options say.
+ * Takes free locks and counts the processor time. Run by `cpu.ts`, in Deno and in Node, with its options as JSON;
+ * prints the outcome. So its imports are relative, and the client library comes from where the options say.
  *
  * @module
  */

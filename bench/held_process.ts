@@ -50,6 +50,9 @@ interface Place {
   end(): Promise<unknown> | void;
 }
 
+/** How long the requests of so many holders may take, in milliseconds. */
+const ANSWERED_MS = 5_000;
+
 /** So many acquires are under way at a time. */
 const BATCH = 500;
 
@@ -124,6 +127,8 @@ async function main({ url, locks: count, lease, hold }: HeldOptions): Promise<He
   const holding = heap();
   // Asking for it makes it, which most holders never do.
   const aborted = locks.filter((lock) => lock?.signal.aborted).length;
+  // Until the store has answered, each has requests on their way.
+  await pause(ANSWERED_MS);
   const listening = heap();
   const kept = await give();
   await end();

@@ -6,7 +6,10 @@ export interface Pinging {
   ping(): Promise<unknown>;
 }
 
-/** Returns the milliseconds that a server takes to answer after it has been idle for as long as a handoff's holder holds. */
+/**
+ * Returns the milliseconds that a server takes to answer after it has been idle for as long as a handoff's holder
+ * holds.
+ */
 export async function idlePing(client: Pinging): Promise<number> {
   await pause(IDLE);
   const sent = performance.now();

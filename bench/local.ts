@@ -29,8 +29,8 @@ interface Side {
 }
 
 /**
- * The members of a run stood in the queue when the lock was granted: if only one task waits, and the next one comes after
- * that has the lock, there is no run. The last side shows what acquire() and Lock take by themselves.
+ * The members of a run stood in the queue when the lock was granted: if only one task waits, and the next one comes
+ * after that has the lock, there is no run. The last side shows what acquire() and Lock take by themselves.
  */
 const SIDES: readonly Side[] = [
   { name: "runs", open: (store) => store, from: 100 },

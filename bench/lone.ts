@@ -16,7 +16,9 @@ const ROUNDS = 8;
 
 const PINGS = 30;
 
-/** What the longest wait may be longer than in strict order, besides what the cohorts ahead may take, in milliseconds. */
+/**
+ * What the longest wait may be longer than in strict order, besides what the cohorts ahead may take, in milliseconds.
+ */
 const MARGIN_MS = 20;
 
 /** A round: the longest wait of the lone process, and how long a section took with its handoff, in milliseconds. */

@@ -22,7 +22,9 @@ const LOOK = 5;
 /** A server on which names come and go. */
 export interface NamesPlace {
   readonly name: string;
-  /** Connects a backend for the stores that make names and for those that hold locks, as those of a process share one. */
+  /**
+   * Connects a backend for the stores that make names and for those that hold locks, as those of a process share one.
+   */
   readonly backend: Backend;
   /** How many documents it has, and how many bytes these take. */
   readonly size: () => Promise<{ readonly documents: number; readonly bytes: number }>;
@@ -111,7 +113,10 @@ async function useOnce(store: Store, name: string): Promise<void> {
   await lock.release();
 }
 
-/** Measures what it costs held locks that names are made, and so others looked at, beside the use of names that are there. */
+/**
+ * Measures what it costs held locks that names are made, and so others looked at, beside the use of names that are
+ * there.
+ */
 async function besides(
   name: string,
   open: (observer?: Observer) => Store,

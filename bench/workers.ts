@@ -20,7 +20,9 @@ const WORKERS = 32;
 const KEEP = 10;
 const MASTERS = 3;
 
-/** Leases of which each section has one: if it is not that of the section before, the process renews before it hands on. */
+/**
+ * Leases of which each section has one: if it is not that of the section before, the process renews before it hands on.
+ */
 const MIXED_LEASES = [10_000, 20_000, 30_000];
 
 /** How long a round lasts, in milliseconds, and how many of each side count. */

@@ -1,6 +1,6 @@
 /**
- * A job that runs once a night in Bun, although several processes start it, with locks over Bun's own `RedisClient`. Start
- * it in two terminals: one writes the report, the other one finds it written.
+ * A job that runs once a night in Bun, although several processes start it, with locks over Bun's own `RedisClient`.
+ * Start it in two terminals: one writes the report, the other one finds it written.
  *
  * ```sh
  * bun examples/bun.ts 2026-01-31

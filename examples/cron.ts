@@ -1,9 +1,9 @@
 /**
  * A job that runs once a night, although many instances start it: processes, machines or regions.
  *
- * The lock alone is not enough. An instance whose clock is behind finds the lock free after the job has ended, and would
- * run the job again. So each run is written down, under the lock. If the instance that runs the job dies, the next
- * waiter is granted the lock when the lease ends, finds no record, and runs the job from the start.
+ * The lock alone is not enough. An instance whose clock is behind finds the lock free after the job has ended, and
+ * would run the job again. So each run is written down, under the lock. If the instance that runs the job dies, the
+ * next waiter is granted the lock when the lease ends, finds no record, and runs the job from the start.
  *
  * Start it in three terminals. The first instance writes the report in 3 s, the others wait and find it written. Then
  * delete `example_runs.db`, start it again, and kill the first instance.

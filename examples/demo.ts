@@ -44,7 +44,8 @@ async function main(): Promise<number> {
 async function run({ store, sections }: Options): Promise<number> {
   let status: number | undefined;
   let crew: Crew | undefined;
-  // A signal would end the process without cleaning up. Instead it stops the workers, which ends the demo with an error.
+  // A signal would end the process without cleaning up. Instead it stops the workers, which ends the demo with an
+  // error.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     Deno.addSignalListener(signal, () => {
       status ??= STOPPED[signal];

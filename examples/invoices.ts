@@ -1,10 +1,11 @@
 /**
- * A worker that charges invoices from a table of PostgreSQL. Start it in several terminals: each invoice is charged once.
+ * A worker that charges invoices from a table of PostgreSQL. Start it in several terminals: each invoice is charged
+ * once.
  *
- * A lock for each invoice keeps two workers from charging the same one. A worker that is paused for longer than its lease
- * loses the lock, and another one charges the invoice. When the first one goes on, `guard` rolls its transaction back,
- * because the database has seen the larger fence of the second one. The payment provider is asked twice then, with the
- * same idempotency key.
+ * A lock for each invoice keeps two workers from charging the same one. A worker that is paused for longer than its
+ * lease loses the lock, and another one charges the invoice. When the first one goes on, `guard` rolls its transaction
+ * back, because the database has seen the larger fence of the second one. The payment provider is asked twice then,
+ * with the same idempotency key.
  *
  * ```sh
  * deno run --allow-net --allow-env examples/invoices.ts postgres://app:secret@127.0.0.1/shop [STORE]
@@ -68,7 +69,10 @@ async function inTransaction(run: (client: pg.PoolClient) => Promise<void>): Pro
   }
 }
 
-/** Stands for a payment provider: it charges an idempotency key once, and gives the same receipt however often it is asked. */
+/**
+ * Stands for a payment provider: it charges an idempotency key once, and gives the same receipt however often it is
+ * asked.
+ */
 async function pay(idempotencyKey: string): Promise<string> {
   await delay(1_000);
   return `receipt for ${idempotencyKey}`;

@@ -1,9 +1,9 @@
 /**
  * A long job that stops as soon as its lock is lost, because another holder may do the same job from then on.
  *
- * Pass `lock.signal` to everything that waits: to `fetch`, to a database driver, to the job's own loop. Usually the lock
- * is renewed for as long as it is held, and lost only when the store is unreachable or the machine was suspended. Here
- * it is not renewed, so that you can see it end.
+ * Pass `lock.signal` to everything that waits: to `fetch`, to a database driver, to the job's own loop. Usually the
+ * lock is renewed for as long as it is held, and lost only when the store is unreachable or the machine was suspended.
+ * Here it is not renewed, so that you can see it end.
  *
  * ```sh
  * deno run --allow-read=. --allow-write=. examples/long_job.ts [STORE]

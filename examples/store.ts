@@ -13,7 +13,8 @@
  * zookeeper://127.0.0.1:2181,127.0.0.1:2182/chroot
  * ```
  *
- * SQLite, the default, needs `--allow-read=.` and `--allow-write=.`, a server `--allow-net=HOST:PORT` and `--allow-env`.
+ * SQLite, the default, needs `--allow-read=.` and `--allow-write=.`, a server `--allow-net=HOST:PORT` and
+ * `--allow-env`.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What the URL of a store says without the store: its protocol, its servers, and the permissions that Deno needs for it.
- * This file loads no client of a server.
+ * What the URL of a store says without the store: its protocol, its servers, and the permissions that Deno needs for
+ * it. This file loads no client of a server.
  *
  * @module
  */
