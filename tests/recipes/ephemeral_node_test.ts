@@ -4,16 +4,10 @@ import { acquire } from "@holdfast/lock";
 import { zookeeper } from "@holdfast/lock/zookeeper";
 import type { Socket } from "node:net";
 import { CreateMode } from "node-zookeeper-client";
-import { TcpProxy } from "../support/tcp_proxy.ts";
+import { PeerProxies } from "../support/peer_proxies.ts";
 import { HANG_MS, until } from "../support/until.ts";
 import { findZookeeper } from "../support/zookeeper.ts";
-import {
-  closeClient,
-  connected,
-  type PeerWay,
-  type TestClient,
-  ZookeeperEnsemble,
-} from "../support/zookeeper_server.ts";
+import { closeClient, connected, type TestClient, ZookeeperEnsemble } from "../support/zookeeper_server.ts";
 
 /** How long a session, and a lease, lasts without a sign of life, in milliseconds. */
 const LIFE_MS = 6_000;
@@ -84,14 +78,8 @@ function called<T>(send: (done: (error: unknown, result?: T) => void) => void): 
  */
 async function followerCutOff(): Promise<{ readonly ephemeralNode: number; readonly holdfast: number }> {
   await using stack = new AsyncDisposableStack();
-  const ways: (PeerWay & { readonly proxy: TcpProxy })[] = [];
-  const ensemble = stack.use(
-    await ZookeeperEnsemble.start(3, { settings: SETTINGS }, async (way) => {
-      const proxy = stack.use(await TcpProxy.start(way.port));
-      ways.push({ ...way, proxy });
-      return proxy.port;
-    }),
-  );
+  const proxies = stack.use(new PeerProxies());
+  const ensemble = stack.use(await ZookeeperEnsemble.start(3, { settings: SETTINGS }, proxies.reached));
   const { leader, followers: [ofA, ofB] } = await ensemble.roles();
   const clientAt = (address: string) => {
     const client = connected(address, { sessionTimeout: LIFE_MS });
@@ -107,13 +95,12 @@ async function followerCutOff(): Promise<{ readonly ephemeralNode: number; reado
     return { lockB, holders: lockA.held ? 2 : 1 };
   });
 
-  const numberOf = (server: unknown) => ensemble.servers.findIndex((each) => each === server) + 1;
-  const way = ways.find(({ from, to }) => from === numberOf(ofA) && to === numberOf(leader))!;
-  way.proxy.disturb({ requests: "hold", replies: "hold" });
+  const proxy = proxies.between(ensemble, ofA!, leader);
+  proxy.disturb({ requests: "hold", replies: "hold" });
   await until(() => b.isFirst(), "B has the first node", HANG_MS);
   const ephemeralNode = await a.livesOn() ? 2 : 1;
   const { lockB, holders } = await granted;
-  way.proxy.resume();
+  proxy.resume();
   await lockB.release();
   await lockA.release().catch(() => {});
   return { ephemeralNode, holdfast: holders };

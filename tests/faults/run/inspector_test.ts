@@ -180,7 +180,7 @@ Deno.test("Inspector.look() does not wait for a view that never answers", async 
   assertEquals(await inspector.look("a", new Set()), [undefined]);
 });
 
-Deno.test("Inspector.over() looks twice where what is seen may be a moment old, and not three times", async () => {
+Deno.test("Inspector.over() looks twice, no more, where what is seen may be a moment old", async () => {
   const [gone, there] = [{ present: false, held: false, behind: false }, { present: true, held: true, behind: false }];
   for (const [mayBeBehind, times, atOnce] of [[false, 1, true], [true, 1, false], [true, 2, true]] as const) {
     const reported: Remains[] = [];

@@ -1,32 +1,26 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { zookeeper } from "@holdfast/lock/zookeeper";
-import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { PeerProxies } from "../../support/peer_proxies.ts";
 import { until } from "../../support/until.ts";
-import { ZookeeperEnsemble, type ZookeeperServer } from "../../support/zookeeper_server.ts";
+import { ZookeeperEnsemble } from "../../support/zookeeper_server.ts";
 import { ignore, Place } from "./place.ts";
 
 Deno.test({
   name: "tryAcquire() on a ZooKeeper server that is behind sees a release",
   ignore,
   async fn() {
-    await using network = new AsyncDisposableStack();
-    const ways: { readonly from: number; readonly to: number; readonly proxy: TcpProxy }[] = [];
-    await using ensemble = await ZookeeperEnsemble.start(3, {}, async ({ from, to, port }) => {
-      const proxy = network.use(await TcpProxy.start(port));
-      ways.push({ from, to, proxy });
-      return proxy.port;
-    });
+    await using proxies = new PeerProxies();
+    await using ensemble = await ZookeeperEnsemble.start(3, {}, proxies.reached);
     const { leader, followers: [behind] } = await ensemble.roles();
-    const idOf = (server: ZookeeperServer) => ensemble.servers.indexOf(server) + 1;
-    const way = ways.filter(({ from, to }) => from === idOf(behind!) && to === idOf(leader));
+    const proxy = proxies.between(ensemble, behind!, leader);
     await using place = Place.open(leader.address);
     const holder = await place.store();
     const client = place.client(behind!.address);
     const other = zookeeper(client, { path: place.path });
     const lock = await acquire(holder, "a", { lease: 60_000 });
     await until(() => tryAcquire(other, "a").then((found) => found === null, () => false), "it is known there", 30_000);
-    for (const { proxy } of way) proxy.stall();
+    proxy.stall();
     await lock.release();
     let read = false;
     const { getData } = client;
@@ -35,7 +29,7 @@ Deno.test({
     await until(() => read, "it reads");
     // The server answers what does not wait for the leader: by now it has answered a read without a sync.
     assertEquals(await behind!.mode(), "follower");
-    for (const { proxy } of way) proxy.resume();
+    proxy.resume();
     const next = await attempt;
     assert(next !== null, "the lock was free");
     await next.release();

@@ -1,5 +1,6 @@
+import { PeerProxies } from "../../../support/peer_proxies.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
-import { ZookeeperEnsemble, type ZookeeperServer } from "../../../support/zookeeper_server.ts";
+import { ZookeeperEnsemble } from "../../../support/zookeeper_server.ts";
 import { clockFaults, LostFences } from "../clock_faults.ts";
 import type { Deployment } from "../deployment.ts";
 import { WOKEN_ENGINE } from "../engine_traits.ts";
@@ -22,24 +23,13 @@ export async function zookeeper(
   locks: readonly string[],
 ): Promise<Deployment & { readonly ensemble: ZookeeperEnsemble }> {
   await using stack = new AsyncDisposableStack();
-  const ways = new Map<string, TcpProxy>();
-  const options = { settings: SETTINGS, java: JAVA };
-  const ensemble = stack.use(
-    await ZookeeperEnsemble.start(3, options, async ({ from, to, port }) => {
-      const proxy = stack.use(await TcpProxy.start(port));
-      ways.set(`${from} to ${to}`, proxy);
-      return proxy.port;
-    }),
-  );
+  const peers = stack.use(new PeerProxies());
+  const ensemble = stack.use(await ZookeeperEnsemble.start(3, { settings: SETTINGS, java: JAVA }, peers.reached));
   const ports = ensemble.servers.map(({ port }) => port);
   const proxies = await Promise.all(ports.map(async (port) => stack.use(await TcpProxy.start(port))));
   const clocks = stack.use(await WorkerClocks.make({ shared: false }));
   const probing = connectTo(ports, { timeout: PROBE_MS });
   stack.defer(() => probing.close());
-  const numberOf = (server: ZookeeperServer) => ensemble.servers.indexOf(server) + 1;
-  const way = (follower: ZookeeperServer, leader: ZookeeperServer) => {
-    return ways.get(`${numberOf(follower)} to ${numberOf(leader)}`)!;
-  };
   const owned = stack.move();
   return {
     target: (ports) => ({ kind: "zookeeper", ports }),
@@ -48,7 +38,7 @@ export async function zookeeper(
     request: REQUEST,
     clocks,
     traits: WOKEN_ENGINE,
-    faults: serverFaults({ ensemble, way }),
+    faults: serverFaults({ ensemble, peers }),
     // No fence is ever lost.
     userFaults: ({ crew }) => clockFaults(clocks, crew, new LostFences(), false),
     probe: () => probing.backend.read("probe"),

@@ -1,6 +1,6 @@
 import type { Random } from "../../../simulation/kernel/random.ts";
+import type { PeerProxies } from "../../../support/peer_proxies.ts";
 import type { Manners } from "../../../support/tcp_link.ts";
-import type { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
 import type { ZookeeperEnsemble, ZookeeperServer } from "../../../support/zookeeper_server.ts";
 import { type Fault, pause } from "../fault.ts";
@@ -18,15 +18,14 @@ const WELL_MS = 120_000;
 /** How a follower and its leader do not hear each other, or one the other. */
 const DEAF: readonly Manners[] = [{ requests: "hold" }, { replies: "hold" }, { requests: "hold", replies: "hold" }];
 
-/** Servers, and the ways on which they follow each other. */
+/** Servers, and the proxies between them. */
 export interface ZookeeperWard {
   readonly ensemble: ZookeeperEnsemble;
-  /** Returns the way from a follower to its leader. */
-  readonly way: (follower: ZookeeperServer, leader: ZookeeperServer) => TcpProxy;
+  readonly peers: PeerProxies;
 }
 
 /** Returns what can happen to servers, which agree on all that they keep. */
-export function serverFaults({ ensemble, way }: ZookeeperWard): Fault[] {
+export function serverFaults({ ensemble, peers }: ZookeeperWard): Fault[] {
   const { servers } = ensemble;
   const fault = (kind: string, run: (random: Random, lasting: () => Promise<void>) => Promise<unknown>): Fault => ({
     kind,
@@ -52,7 +51,7 @@ export function serverFaults({ ensemble, way }: ZookeeperWard): Fault[] {
     freezing({ servers: () => Promise.resolve(servers) }, false, () => allWell(ensemble), DURATION[1]),
     fault("follower cut off", async (random, lasting) => {
       const { leader, followers } = await rolesOf(ensemble);
-      const proxy = way(random.pick(followers), leader);
+      const proxy = peers.between(ensemble, random.pick(followers), leader);
       // Connections stay, so that it goes on answering its clients for as long as a follower may be silent.
       proxy.disturb(random.pick(DEAF));
       await lasting();
