@@ -63,15 +63,19 @@ const work: Work = JSON.parse(Deno.args[0] ?? "");
  * each store object in the queue may be that of a killed process, which takes a turn: those of three, at least.
  */
 async function settling(): Promise<number> {
-  const queued = await access.queued?.(THRONGED).catch(() => 0) ?? 0;
-  return 40_000 + Math.max(3 * work.stores, queued) * TURN_MS;
+  return 40_000 + Math.max(3 * work.stores, await queued()) * TURN_MS;
+}
+
+/** Returns how many store objects are in the queue, dead ones too; 0 where that is not known. */
+async function queued(): Promise<number> {
+  return await access.queued?.(THRONGED).catch(() => 0) ?? 0;
 }
 
 /**
  * When the store objects want one lock at the same time: each time when so many milliseconds are over, in which the
- * turns of the dead end. A process is killed every 12 s.
+ * turns of a process that died end; and how long before that they look at the queue.
  */
-const THRONG_MS = 1.25 * work.stores * TURN_MS;
+const [THRONG_MS, LOOK_MS] = [1.25 * work.stores * TURN_MS, 1_000];
 
 const encoder = new TextEncoder();
 const waiting = new Set<string>();
@@ -152,8 +156,13 @@ async function gather(random: Random): Promise<void> {
 /** Has many store objects want one lock, at the same times as those of other processes. */
 async function rush(random: Random): Promise<void> {
   while (!finishing && throng.length > 0) {
+    await pause(THRONG_MS - (now() + LOOK_MS) % THRONG_MS, finish.signal);
+    const left = await queued();
     await pause(THRONG_MS - now() % THRONG_MS, finish.signal);
-    if (!finishing) await Promise.all(throng.map((store) => turn(random.fork(), "thronged", { store })));
+    // More processes may be killed than have their turns in that time: the queue would only grow.
+    if (!finishing && left <= work.stores) {
+      await Promise.all(throng.map((store) => turn(random.fork(), "thronged", { store })));
+    }
   }
 }
 
