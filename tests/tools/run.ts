@@ -13,7 +13,7 @@ import { IN_CI, requirements } from "./requirements.ts";
 import { passedAgain, type Results } from "./results.ts";
 import { argumentsFor, flakyLine, mayTryAgain, MOST_FLAKY } from "./second_try.ts";
 import { slowest } from "./slowest.ts";
-import { allTests, isModel, isUnit, type Need, needsOf, otherTests, readmeTests } from "./tiers.ts";
+import { allTests, isModel, isUnit, longestFirst, type Need, needsOf, otherTests, readmeTests } from "./tiers.ts";
 import { divided } from "./together.ts";
 
 const HELP = `Run the tests of Holdfast: deno task test [--once] [arguments of deno test]
@@ -85,7 +85,7 @@ function callsFor(files: readonly string[], covered: boolean, documented: readon
   const crowds = files.filter((path) => CROWDS.some((folder) => path.startsWith(folder)));
   const others = files.filter((path) => !models.includes(path) && !crowds.includes(path));
   const { shared } = divided(others.filter(isUnit));
-  const single = others.filter((path) => !shared.includes(path));
+  const single = longestFirst(others.filter((path) => !shared.includes(path)));
   // The models and the crowds reach nothing that the others do not reach.
   const measured = ["--no-check", ...covered ? [`--coverage=${COVERAGE}`, "--coverage-raw-data-only"] : []];
   const calls: readonly Call[] = [

@@ -39,6 +39,9 @@ const SIGNS = {
 /** What starts no program, but is not what users of the README run. */
 const CODE: readonly Need[] = ["Deno KV, PGlite", "other stores", "drop-ins", "tools of the project"];
 
+/** What files need that take the longest, in this order. */
+const LONGEST: readonly Need[] = ["ZooKeeper", "PostgreSQL", "MariaDB", "etcd"];
+
 /** What computes all the time. */
 const MODELS: readonly string[] = ["tests/simulation/", "tests/verification/", "tools/lua/"];
 
@@ -94,6 +97,16 @@ export function isUnit(path: string): boolean {
 /** Returns whether a test file computes all the time. */
 export function isModel(path: string): boolean {
   return MODELS.some((folder) => path.startsWith(folder));
+}
+
+/** Returns test files so that none of those that take the longest is begun last, and waited for alone. */
+export function longestFirst(paths: readonly string[]): string[] {
+  const rank = (path: string) => {
+    const needs = needsOf(path);
+    const found = LONGEST.findIndex((need) => needs.has(need));
+    return found < 0 ? LONGEST.length : found;
+  };
+  return paths.map((path) => ({ path, rank: rank(path) })).toSorted((a, b) => a.rank - b.rank).map(({ path }) => path);
 }
 
 /** Returns whether a test file talks to processes and databases, whose clients have timers of their own. */
