@@ -1,6 +1,6 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { allTests, needsOf, otherTests, readmeTests, UNIT_PERMISSIONS, unitTests } from "./tiers.ts";
+import { allTests, longestFirst, needsOf, otherTests, readmeTests, UNIT_PERMISSIONS, unitTests } from "./tiers.ts";
 
 Deno.test("unitTests() gives the tests that neither start a process nor import what does", () => {
   const files = unitTests();
@@ -62,6 +62,12 @@ Deno.test("needsOf() finds what a test starts through the files that it imports"
   };
   const wrong = Object.entries(cases).filter(([path, need]) => !needsOf(path).has(need as never));
   assertEquals(wrong, []);
+});
+
+Deno.test("longestFirst() gives the files of slow servers first, and others in their order", () => {
+  const [unit, process] = ["tests/lock/lease_test.ts", "tests/publishing_test.ts"];
+  const [zookeeper, etcd] = ["tests/stores/zookeeper/store_test.ts", "tests/stores/etcd/watch_test.ts"];
+  assertEquals(longestFirst([unit, etcd, process, zookeeper]), [zookeeper, etcd, unit, process]);
 });
 
 for (
