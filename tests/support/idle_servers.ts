@@ -1,4 +1,4 @@
-import { stays } from "../tools/leaks.ts";
+import { isSearching, stays } from "../tools/leaks.ts";
 import type { ServerProcess } from "./server_process.ts";
 
 /** A server that can be used again. */
@@ -9,8 +9,13 @@ interface Reusable {
 
 /** The servers that tests have closed, and that others of the same file use again: starting one takes long. */
 export class IdleServers<Server extends Reusable> {
-  /** Whether this process runs tests. What else starts servers, such as a fault run or a benchmark, wants new ones. */
-  static readonly used = /_test\.ts$|\/tests\/runtimes\/main\.ts$/.test(Deno.mainModule);
+  /**
+   * Whether this process runs tests, whose sanitizer is not that of Deno. What else starts servers, such as a fault run
+   * or a benchmark, wants new ones.
+   */
+  static get used(): boolean {
+    return isSearching() || Deno.mainModule.endsWith("/tests/runtimes/main.ts");
+  }
 
   readonly #servers: { readonly server: Server; readonly process: ServerProcess }[] = [];
 

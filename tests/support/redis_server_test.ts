@@ -1,5 +1,6 @@
 // Deno only: it tests what starts servers, which other runtimes ask this one for.
 import { assertEquals, assertRejects } from "@std/assert";
+import { leavingNothing } from "../tools/leaks.ts";
 import { RedisServer } from "./redis_server.ts";
 
 Deno.test("start() rejects when the port is taken, whether the other program answers or not", async () => {
@@ -20,7 +21,15 @@ Deno.test("start() rejects when the port is taken, whether the other program ans
   await server.start();
 });
 
-Deno.test("start() gives a server again that is as new, and none that is not", async () => {
+Deno.test({
+  name: "start() gives a server again that is as new, and none that is not",
+  // It searches itself, so that servers are used again when "deno test" runs it alone.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: () => leavingNothing(servedAgain),
+});
+
+async function servedAgain(): Promise<void> {
   const portAfter = async (used: (server: RedisServer) => unknown) => {
     const server = await RedisServer.start();
     await used(server);
@@ -42,4 +51,4 @@ Deno.test("start() gives a server again that is as new, and none that is not", a
     connections.push(await Deno.connect({ hostname: "127.0.0.1", port }));
   assertEquals(await portAfter(connect), "another");
   connections[0]!.close();
-});
+}

@@ -27,6 +27,11 @@ const { core }: { core: { resources(): Record<string, string> } } = Reflect.get(
 /** The resources that outlive the test which has opened them. */
 const staying = new Set<string>();
 
+/** Whether tests of this process are run by {@linkcode leavingNothing}; by `deno test` alone they are not. */
+export function isSearching(): boolean {
+  return isNoting;
+}
+
 /** Opens something at once, and returns it with the ids of its resources. */
 export function opening<T>(open: () => T): [opened: T, resources: string[]] {
   const before = core.resources();
