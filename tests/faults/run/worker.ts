@@ -102,6 +102,11 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   write({ type: "unhandled", message: reason instanceof Error ? reason.stack ?? reason.message : String(reason) });
 });
 
+globalThis.addEventListener("error", (event) => {
+  // mariadb throws it where nobody can catch it, when a connection is closed at the moment at which it is logged in.
+  if (work.target.kind === "mysql" && /socket has unexpectedly been closed/.test(event.message)) event.preventDefault();
+});
+
 /** Returns what hands the locks of a store on, as `redis()` and `cohort()` do. */
 function handingOn(kept: Store): Store {
   const { handoff } = work;

@@ -4,6 +4,7 @@ import { delay } from "@std/async";
 import { acquire, StoreError } from "@holdfast/lock";
 import { mysql } from "@holdfast/lock/mysql";
 import mysql2 from "mysql2";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { MariadbConnections, Mysql2Connections, type MysqlPool } from "../../../src/stores/mysql/connections.ts";
 import { inTime } from "../../support/in_time.ts";
 import { HANG_MS } from "../../support/until.ts";
@@ -109,3 +110,65 @@ for (const limit of [0, 1]) {
     },
   });
 }
+
+/** A way to the server that is cut behind so many answers, in the same packet as the last of them. */
+class CutAway implements AsyncDisposable {
+  readonly #listener: Server;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(target: number, answers: number) {
+    this.#listener = createServer((client) => {
+      const server = connect(target, "127.0.0.1");
+      let left = answers;
+      client.on("data", (request) => server.write(request));
+      server.on("data", (answer) => left-- > 1 ? client.write(answer) : client.end(answer));
+      for (const [socket, other] of [[client, server], [server, client]] as const) {
+        this.#sockets.add(socket);
+        socket.on("error", () => {}).on("close", () => (this.#sockets.delete(socket), other.destroy()));
+      }
+    });
+  }
+
+  async listen(): Promise<number> {
+    await new Promise<void>((resolve) => this.#listener.listen(0, "127.0.0.1", () => resolve()));
+    return (this.#listener.address() as { readonly port: number }).port;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#listener.close(resolve));
+  }
+}
+
+/** Cuts a client off behind each of its first answers, and returns the messages of errors that no call gives. */
+async function thrownOutside(client: "mysql2" | "mariadb", place: Place, most: number): Promise<string[]> {
+  const thrown: string[] = [];
+  const note = (event: ErrorEvent) => {
+    event.preventDefault();
+    thrown.push(event.message);
+  };
+  globalThis.addEventListener("error", note);
+  // The client is cut off before it listens to its connection, or behind that: whichever its event loop does first.
+  for (let tries = 0; tries < most && thrown.length === 0; tries++) {
+    for (const answers of [1, 2, 3]) {
+      await using way = new CutAway(Place.server.port, answers);
+      const options = { ...place.options, port: await way.listen(), connectionLimit: 1 };
+      const pool = CLIENTS[client](client === "mariadb" ? { ...options, acquireTimeout: 500 } : options);
+      await lent(pool).then((connection) => connection.release(), () => {});
+      await ended(pool);
+    }
+  }
+  globalThis.removeEventListener("error", note);
+  return thrown;
+}
+
+Deno.test({
+  name: "a pool of mariadb, not of mysql2, throws outside of any call when it is cut off",
+  ignore,
+  fn: async () => {
+    await using place = await Place.open();
+    const [message = ""] = await thrownOutside("mariadb", place, 30);
+    assert(message.includes("socket has unexpectedly been closed"), message);
+    assertEquals(await thrownOutside("mysql2", place, 5), []);
+  },
+});
