@@ -1,4 +1,4 @@
-import type { Attempt, Claim, Store } from "@holdfast/lock";
+import type { Claim, Store } from "@holdfast/lock";
 
 /** The suite takes a machine for too slow after less than that, and tries its scenario again, in milliseconds. */
 const TOO_SLOW_MS = 300;
@@ -14,35 +14,40 @@ export function patient<Kind extends Store>(store: Kind): Kind {
   const note = (claim: Claim) => void leases.set(claim.handle ?? claim.owner, Math.max(claim.lease, leaseOf(claim)));
   store.attempt = async (claim, options) => {
     note(claim);
-    let tries = 0;
-    const answer: Attempt = await answered(() => (tries++, attempt(claim, options)));
+    const { answer, fault } = await answered(() => attempt(claim, options));
     // The answer that was lost may have had the run.
-    if (tries > 1 && answer.granted && claim.group !== undefined) {
+    if (fault !== undefined && answer.granted && claim.group !== undefined) {
       await new Promise((resolve) => setTimeout(resolve, TOO_SLOW_MS));
     }
     return answer;
   };
-  // The first try may have released the lock, or have left it to a lease that is over now: `acquire()` knows that.
-  store.renew = (claim) =>
-    answered(() => renew(claim), (renewal) => renewal === "lost" && claim.lease < leaseOf(claim));
-  store.release = (claim) => answered(() => release(claim), (released) => !released);
+  store.renew = async (claim) => {
+    const { answer, fault } = await answered(() => renew(claim));
+    // The first try may have left the lock to a lease that is over now: `acquire()` knows that.
+    if (fault !== undefined && answer === "lost" && claim.lease < leaseOf(claim)) throw fault;
+    return answer;
+  };
+  store.release = async (claim) => {
+    const { answer, fault } = await answered(() => release(claim));
+    // The first try may have released the lock.
+    return answer || fault !== undefined;
+  };
   const evict = store.evict?.bind(store);
-  if (evict !== undefined) store.evict = (name, options) => answered(() => evict(name, options));
+  if (evict !== undefined) {
+    store.evict = async (name, options) => (await answered(() => evict(name, options))).answer;
+  }
   return store;
 }
 
-/** Asks until there is an answer. Rejects with the fault if the answer may be due to a try that had none. */
-async function answered<T>(ask: () => Promise<T>, mayBeDue: (answer: T) => boolean = () => false): Promise<T> {
+/** Asks until there is an answer. Returns it, with the fault of the last try that had none. */
+async function answered<T>(ask: () => Promise<T>): Promise<{ readonly answer: T; readonly fault: Error | undefined }> {
   for (let fault: Error | undefined;;) {
     try {
-      const answer = await ask();
-      if (fault === undefined || !mayBeDue(answer)) return answer;
+      return { answer: await ask(), fault };
     } catch (error) {
       if (!isUnanswered(error)) throw error;
       fault = error;
-      continue;
     }
-    throw fault;
   }
 }
 

@@ -25,6 +25,21 @@ for (const [how, options] of Object.entries({ "release()": {}, "atLeast": { atLe
   });
 }
 
+Deno.test("patient() takes a lock that an unanswered try may have released for released", async () => {
+  const store = memory();
+  const [attempt, release] = [store.attempt.bind(store), store.release.bind(store)];
+  let tries = 0;
+  store.release = async (claim) => {
+    const released = await release(claim);
+    if (tries++ === 0) throw new Error("no answer to a write within 2000 ms");
+    return released;
+  };
+  const claim = { name: "a", owner: "b", mode: "exclusive", lease: 60_000 } as const;
+  await attempt(claim, { enqueue: false });
+  assertEquals([await patient(store).release(claim), tries], [true, 2]);
+  assertEquals([await patient(store).release(claim), tries], [false, 3]);
+});
+
 const RUN = "attempt() gets the lock once the lease of a run has ended, above its fences";
 
 storeSuite({
