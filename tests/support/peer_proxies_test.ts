@@ -1,3 +1,4 @@
+// Deno only: it starts proxies, which workers cannot.
 import { assertEquals } from "@std/assert";
 import { PeerProxies } from "./peer_proxies.ts";
 import type { ZookeeperEnsemble, ZookeeperServer } from "./zookeeper_server.ts";

@@ -164,14 +164,18 @@ testOnServer("revocation() resolves on the message", async ({ client }) => {
 
 Deno.test("revocation() resolves to what describes the one that has revoked the lock", async () => {
   await using server = await RedisServer.start();
-  const [store, elsewhere] = [redis(tested(server.connect())), redis(tested(server.connect()))];
+  const [rival, watcher] = [server.connect(), server.connect()];
+  const [store, elsewhere] = [redis(tested(server.connect())), redis(tested(rival))];
   const thief = { ...claimOf("a"), meta: JSON.stringify({ job: "thief" }) };
   for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me\n{")]) {
     for (const action of ["evict", "steal", "evict without meta"]) {
       await grant(store, claim);
+      const before = await scriptCalls(watcher);
       const revoked = store.revocation!(claim, new AbortController().signal);
+      await until(async () => await subscribers(watcher) === 1, "it is subscribed");
+      // That the lock is gone may also be known from this, before the message has come.
+      await until(async () => await scriptCalls(watcher) > before, "it asks whether the lock is held");
       assertEquals(await store.renew(claim), "renewed");
-      await until(async () => await subscribers(server.connect()) === 1, "it is subscribed");
       if (action === "steal") await grant(elsewhere, thief, { steal: true });
       else await elsewhere.evict("a", { meta: action === "evict" && { job: "evict" } });
       await elsewhere.release(thief);
