@@ -94,8 +94,12 @@ Deno.test("holdfast run stops its command as soon as the lock is evicted", async
   await gone(group);
   const { status, errors } = await run.result();
   assertEquals(status, 76);
-  // The server says by whom only to a client that has subscribed by then.
-  assert(/^holdfast: Lost lock "a": it was taken away(?: by {.*})?; the command was stopped/m.test(errors), errors);
+  // The server says by whom only to a client that has subscribed by then. And a busy machine may not notice within the
+  // grace that all of the command has ended.
+  assert(
+    /^holdfast: Lost lock "a": it was taken away(?: by {.*})?; the command was (?:stopped|killed), /m.test(errors),
+    errors,
+  );
   assertEquals(await server.leftovers(), []);
 });
 

@@ -92,7 +92,16 @@ Deno.test("run() describes the holder by its program and --meta", async () => {
   assertEquals([command, job, await status], ["env", "import", 76]);
 });
 
-for (const [command, status] of [[["sleep", "60"], 76], [["true"], 0]] as const) {
+/** What is said of a command that was stopped. On a busy machine it is still there when its grace is over. */
+const STOPPED =
+  /: Lock "a" could not be renewed, .*; the command was (stopped|killed), and its status 1(43|37) is not passed/;
+
+for (
+  const [command, status, said] of [
+    [["sleep", "60"], 76, STOPPED],
+    [["true"], 0, /^holdfast: Lock "a" was not released before the end of its lease$/],
+  ] as const
+) {
   Deno.test(`run() of ${command[0]} does not wait for a release when its lease is over`, async () => {
     const errors: string[] = [];
     const after = Promise.withResolvers<void>();
@@ -107,12 +116,7 @@ for (const [command, status] of [[["sleep", "60"], 76], [["true"], 0]] as const)
     const words = ["a", "--lease", "1s", "--", ...command];
     const ended = run.run(invocation(words, run.options, { store: open, err: (line) => errors.push(line) }));
     assertEquals(await inTime(ended, 60_000, "its end"), status);
-    assertEquals(errors, [
-      status === 76
-        ? 'holdfast: Lock "a" could not be renewed, and its lease was about to end; the command was stopped, and its ' +
-          "status 143 is not passed on"
-        : 'holdfast: Lock "a" was not released before the end of its lease',
-    ]);
+    assert(errors.length === 1 && said.test(errors[0]!), errors.join("\n"));
     after.resolve();
   });
 }
