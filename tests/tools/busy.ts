@@ -48,18 +48,42 @@ function send(pid: number, signal: Deno.Signal): void {
   } catch { /* it has ended */ }
 }
 
-/** Stops a process of a command for a moment, again and again. Returns how often. */
+/** Makes a cgroup whose processes can be frozen, and prints its path and where it is mounted. */
+const MAKE = `for mount in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+  [ -f $mount/cgroup.controllers ] && mkdir $mount/$1 && echo $mount/$1 $mount && exit
+done; exit 1`;
+
+/** Freezes process $1 for $2 seconds in the cgroup $3, and moves it back to its own below $4. */
+const FREEZE =
+  `own=$(sed -n 's/^0:://p' /proc/$1/cgroup) && echo $1 >$3/cgroup.procs && echo 1 >$3/cgroup.freeze && sleep $2
+echo 0 >$3/cgroup.freeze
+for pid in $(cat $3/cgroup.procs); do echo $pid >$4$own/cgroup.procs; done`;
+
+/** Stops process $1 for $2 seconds with signals, unless it is stopped. */
+const STOP = `case $(ps -o stat= -p $1) in T*) sleep $2;; *) kill -STOP $1; sleep $2; kill -CONT $1;; esac`;
+
+/** Runs a script of the shell, and returns what it prints; `undefined` if it fails. */
+async function shell(script: string, ...args: readonly string[]): Promise<string | undefined> {
+  const command = new Deno.Command("sh", { args: ["-c", script, "busy", ...args], stderr: "null" });
+  const { success, stdout } = await command.output();
+  return success ? new TextDecoder().decode(stdout).trim() : undefined;
+}
+
+/**
+ * Stops a process of a command for a moment, again and again. Returns how often. A process that a test has stopped must
+ * stay stopped: where the system lets it, this program freezes them without a signal.
+ */
 async function stopAtRandom(root: number, over: AbortSignal): Promise<number> {
+  const [group, mount = ""] = (await shell(MAKE, `holdfast_busy_${Deno.pid}`))?.split(" ") ?? [];
   let stops = 0;
   while (!over.aborted) {
     const pids = await descendants(root);
     const pid = pids[Math.floor(Math.random() * pids.length)]!;
-    send(pid, "SIGSTOP");
-    await sleep(100 + 200 * Math.random());
-    send(pid, "SIGCONT");
+    await shell(group === undefined ? STOP : FREEZE, `${pid}`, `${0.1 + 0.2 * Math.random()}`, group ?? "", mount);
     stops++;
     await sleep(100 * Math.random());
   }
+  if (group !== undefined) await shell(`rmdir $1`, group);
   return stops;
 }
 
