@@ -150,6 +150,14 @@ export function shell(script: string): string[] {
   return ["--", "sh", "-c", script];
 }
 
+/** How long a command has to end when it is stopped, in milliseconds. */
+const GRACE_MS = 5_000;
+
+/** Returns whether a command was rightly killed: a busy machine may not notice within the grace that it has ended. */
+export function wasKilled(errors: string, stoppedAt: number): boolean {
+  return errors.includes("the command was killed, ") && performance.now() - stoppedAt >= GRACE_MS;
+}
+
 /** Returns the URL of a server. */
 export function storeOf({ port }: { readonly port: number }): string {
   return `redis://127.0.0.1:${port}`;
