@@ -1,11 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type HolderEntry, type WaiterEntry } from "@holdfast/lock";
 import { dashboard } from "@holdfast/cli/dashboard";
-import { checkDashboardOptions } from "../../src/dashboard/options.ts";
-import { RequestHandler } from "../../src/dashboard/request_handler.ts";
 import { VirtualClock } from "../../../../tests/support/virtual_clock.ts";
 import { HOSTILE_NAMES, titleOf } from "./hostile_names.ts";
-import { hold, namesIn, queue, stillStore, storeWith, textOf, unescaped, visit } from "./visit.ts";
+import { clockedDashboard, hold, namesIn, queue, stillStore, storeWith, textOf, unescaped, visit } from "./visit.ts";
 
 /** Returns the totals at the top of a list, each with its label. */
 function totalsIn(text: string): string[] {
@@ -103,14 +101,8 @@ Deno.test("dashboard() shows absolute times, with the day if it is not the prese
     clock.stall(now - clock.now().wall);
     const holder: HolderEntry = { name: "a", owner: "o", handle: "o", mode: "exclusive", since, expiresIn: 30_000 };
     const pending = [{ ...holder, handle: "w", rank: 0 }];
-    const handler = new RequestHandler(
-      storeWith({ query: () => Promise.resolve({ held: [holder], pending }) }),
-      checkDashboardOptions({}),
-      clock,
-    );
-    const answer = (request: Request) => handler.handle(request);
-    const [list, lock] = [await textOf(answer, "/"), await textOf(answer, "/lock?name=a")];
-    handler.close();
+    using pages = clockedDashboard(storeWith({ query: () => Promise.resolve({ held: [holder], pending }) }), clock);
+    const [list, lock] = [await textOf(pages, "/"), await textOf(pages, "/lock?name=a")];
     return [list, lock].map((text) => Array.from(text.matchAll(/class="instant">([^<]*)</g), ([, time]) => time));
   };
   const [before, at, end] = ["23:59:00 UTC", "00:00:00 UTC", "00:01:30 UTC"];
@@ -142,7 +134,7 @@ Deno.test("dashboard() finds a text anywhere in the names, and patterns", async 
 Deno.test("dashboard() goes through 10,000 locks in pages that keep the filter", async () => {
   const store = stillStore();
   for (let i = 0; i < 10_000; i++) await hold(store, `job:${String(i).padStart(4, "0")}`);
-  using pages = dashboard(store);
+  using pages = clockedDashboard(store);
   const names = new Set<string>();
   let path: string | undefined = "/?match=job%3A&limit=1000";
   let count = 0;
@@ -166,7 +158,7 @@ Deno.test("dashboard() shows the contended ones of 10,000 locks first, and total
     clock.stall(1_000);
   }
   await queue(store, "job:0042");
-  using pages = dashboard(store);
+  using pages = clockedDashboard(store);
   const text = await textOf(pages, "/");
   assertEquals(namesIn(text).slice(0, 4), ["job:7000", "job:0042", "job:9999", "job:0000"]);
   assertEquals(totalsIn(text).slice(0, 3), ["Locks held 10,000", "Handles waiting 4", "Locks contended 3"]);
@@ -208,7 +200,7 @@ Deno.test("dashboard() says that there are more locks than it has read, and lead
       );
     },
   });
-  using pages = dashboard(store);
+  using pages = clockedDashboard(store);
   const first = await textOf(pages, "/?match=1&limit=7");
   assert(first.includes("There are more locks: totals and order are those of the 20,000 that were read"), first);
   const next = linkIn(first, "look at the following ones");

@@ -1,6 +1,9 @@
+import type { Dashboard } from "@holdfast/cli/dashboard";
 import type { Claim, Meta, Store } from "@holdfast/lock";
 import { MemoryStore } from "../../../../src/stores/memory/store.ts";
 import { VirtualClock } from "../../../../tests/support/virtual_clock.ts";
+import { checkDashboardOptions } from "../../src/dashboard/options.ts";
+import { RequestHandler } from "../../src/dashboard/request_handler.ts";
 
 /** Where the dashboards of the tests are. */
 export const ORIGIN = "http://dashboard.test";
@@ -80,6 +83,12 @@ export function eventsOf(response: Response): {
 /** Returns a store in memory whose clock stands still, so that it has no timers for what is held. */
 export function stillStore(clock: VirtualClock = new VirtualClock()): MemoryStore {
   return new MemoryStore(undefined, clock);
+}
+
+/** Returns a dashboard by a clock of its own, which does not stop reading a long list because the machine is slow. */
+export function clockedDashboard(store: Store, clock: VirtualClock = new VirtualClock()): Dashboard {
+  const handler = new RequestHandler(store, checkDashboardOptions({}), clock);
+  return Object.assign((request: Request) => handler.handle(request), { [Symbol.dispose]: () => handler.close() });
 }
 
 /** Returns what HTML says without its escapes. */
