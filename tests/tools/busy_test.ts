@@ -16,7 +16,7 @@ Deno.test("busy: refuses a run without a command", () => {
 });
 
 Deno.test("busy --stop leaves a process stopped that a test has stopped", async () => {
-  const stopped = "sleep 60 & kill -STOP $!; sleep 3; ps -o stat= -p $!; kill -KILL $!";
+  const stopped = "sleep 60 & kill -STOP $!; sleep 3; ps -o s= -p $!; kill -KILL $!";
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--no-check", "--allow-run", PATH, "--loops", "0", "--stop", "sh", "-c", stopped],
     clearEnv: true,
