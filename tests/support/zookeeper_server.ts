@@ -28,7 +28,7 @@ const SETTINGS = ["tickTime=500", "maxSessionTimeout=60000", "initLimit=60", "sy
 
 /** The states of a client: connected, and closed. */
 const CONNECTED = 2;
-const CLOSED = -2;
+export const CLOSED = -2;
 
 /** A client of node-zookeeper-client, with what the tests do to it. */
 export interface TestClient extends ZookeeperClient {
@@ -230,7 +230,9 @@ export async function closeClient(client: TestClient, patience = 2_000): Promise
   const isClosed = () => inside.state === CLOSED;
   // One that is closed while it connects takes the answer for another one, and throws where nobody can catch it.
   await until(() => isClosed() || inside.state === CONNECTED, "the client is connected", patience).catch(() => {});
+  const wasConnected = inside.state === CONNECTED;
   if (!isClosed()) client.close();
+  if (!wasConnected) inside.socket?.destroy();
   // A server that is gone does not answer.
   await until(isClosed, "the session is closed", 1_000).catch(() => inside.socket?.destroy());
   await until(isClosed, "the client is closed");

@@ -35,7 +35,7 @@ interface WatchesRequest extends ClientRequest {
   readonly payload: Readonly<Record<typeof WATCHED[number], readonly string[]>>;
 }
 
-/** Repairs three faults of the client: it would never reconnect, or throw where nobody catches the error. */
+/** Repairs four faults of the client: it would never reconnect, or throw where nobody catches the error. */
 export function mend(inside: ClientInside): void {
   inside.on("state", (state) => {
     // The client takes what the next connection says for the rest of an answer that was cut.
@@ -46,8 +46,9 @@ export function mend(inside: ClientInside): void {
     const requests = request.header?.type === SET_WATCHES ? divided(request as WatchesRequest) : [request];
     for (const each of requests) queue.call(inside, each, done);
   };
-  let { xid } = inside;
-  Object.defineProperty(inside, "xid", { get: () => xid, set: (next: number) => xid = next % XIDS });
+  // A server's first words have the number 0. If the client is closed before them, they must not answer its close.
+  let xid = inside.xid || 1;
+  Object.defineProperty(inside, "xid", { get: () => xid, set: (next: number) => xid = next % XIDS || 1 });
 }
 
 /** Divides a request that sets watches into requests that a server takes. */

@@ -11,7 +11,7 @@ import { freePort } from "../../support/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
-import { closeClient, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
+import { closeClient, CLOSED, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
 import { answered, ignore, oneServer, Place, test, threeServers } from "./place.ts";
 
 /** Whether a client is connected. */
@@ -109,6 +109,19 @@ test("acquire() on ZooKeeper goes on after a cut within the handshake", async (p
   await cut;
   await until(() => isConnected(client), "the client is connected");
   await (await acquire(store, "a")).release();
+});
+
+test("zookeeper() lets a client be closed while it connects", async (place) => {
+  await using proxy = await TcpProxy.start(oneServer().port);
+  const connecting = proxy.stallReply("");
+  const client = place.client(`127.0.0.1:${proxy.port}`);
+  const store = zookeeper(client, { path: place.path });
+  await connecting;
+  client.close();
+  proxy.resume();
+  // An error of the client would be thrown where nobody catches it.
+  await until(() => client.connectionManager.state === CLOSED, "the client is closed");
+  assert(store.closed);
 });
 
 test("acquire() on ZooKeeper leaves a client closed whose session had expired before", async (place) => {
