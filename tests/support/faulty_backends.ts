@@ -83,110 +83,84 @@ export function inTurn(documents: Documents): Backend<number> {
   };
 }
 
-/** Changes what a right backend does. */
-function over(change: (right: Backend<number>, documents: Documents) => Partial<Backend<number>>): FaultyBackend {
-  return (documents) => {
-    const right = memoryBackend(documents);
-    return { ...right, ...change(right, documents) };
-  };
-}
+/** What a backend does in another way than a right one. */
+type Change = (right: Backend<number>, documents: Documents) => Partial<Backend<number>>;
 
 const later = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+/** What is changed of a right backend, by the behaviour that must find it. */
+const CHANGES: readonly (readonly [behaviour: string, fault: string, change: Change])[] = [
+  ["grants a name once", "it reads, compares and replaces in two steps", (right, documents) => ({
+    async write(key, value, version): Promise<WriteResult<number>> {
+      const found = await right.read(key);
+      await later();
+      return found.version === version ? { written: true, version: documents.set(key, value) } : { written: false };
+    },
+  })],
+  ["grants a name once", "a write that was refused says that it was written", (right, documents) => ({
+    write: async (...written) => {
+      const result = await right.write(...written);
+      return result.written ? result : { written: true, version: documents.found(written[0]).version };
+    },
+  })],
+  ["refuses a held one", "a read gives what the one before it has found", (right) => {
+    const found = new Map<string, Promise<FoundDocument<number>>>();
+    return {
+      read(key) {
+        const now = right.read(key);
+        const former = found.get(key) ?? now;
+        found.set(key, now);
+        return former;
+      },
+    };
+  }],
+  ["many callers of one client", "a write goes to the key of the last one that was sent", (right) => {
+    let last = "";
+    return {
+      async write(key, ...written) {
+        last = key;
+        await later();
+        return await right.write(last, ...written);
+      },
+    };
+  }],
+  ["grants a name once", "each version will do", (right, documents) => ({
+    write: async (key, value, _, options) => {
+      await later();
+      return await right.write(key, value, documents.found(key).version, options);
+    },
+  })],
+  ["no lease ends early", "a document is gone a second after it was written", (right, documents) => {
+    const writtenAt = new Map<string, number>();
+    return {
+      read(key) {
+        if (performance.now() - (writtenAt.get(key) ?? Infinity) > 1_000) documents.delete(key);
+        return right.read(key);
+      },
+      write(key, ...written) {
+        writtenAt.set(key, performance.now());
+        return right.write(key, ...written);
+      },
+    };
+  }],
+  ["each name is a lock of its own", "keys are the same but for case", (right) => ({
+    read: (key) => right.read(key.toLowerCase()),
+    write: (key, ...written) => right.write(key.toLowerCase(), ...written),
+  })],
+  ["each name is a lock of its own", "keys are the same but for what comes after 255 characters", (right) => ({
+    read: (key) => right.read(key.slice(0, 255)),
+    write: (key, ...written) => right.write(key.slice(0, 255), ...written),
+  })],
+];
 
 /** Backends with one fault each, by the behaviour that must find it. */
 export const faultyBackends: readonly (readonly [behaviour: string, fault: string, backend: FaultyBackend])[] = [
   ["grants a name once", "calls for different names interleave on one connection", interleaved],
-  [
-    "grants a name once",
-    "it reads, compares and replaces in two steps",
-    over((right, documents) => ({
-      async write(key, value, version): Promise<WriteResult<number>> {
-        const found = await right.read(key);
-        await later();
-        return found.version === version ? { written: true, version: documents.set(key, value) } : { written: false };
-      },
-    })),
-  ],
-  [
-    "grants a name once",
-    "a write that was refused says that it was written",
-    over((right, documents) => ({
-      write: async (...written) => {
-        const result = await right.write(...written);
-        return result.written ? result : { written: true, version: documents.found(written[0]).version };
-      },
-    })),
-  ],
-  [
-    "refuses a held one",
-    "a read gives what the one before it has found",
-    over((right) => {
-      const found = new Map<string, Promise<FoundDocument<number>>>();
-      return {
-        read(key) {
-          const now = right.read(key);
-          const former = found.get(key) ?? now;
-          found.set(key, now);
-          return former;
-        },
-      };
-    }),
-  ],
-  [
-    "many callers of one client",
-    "a write goes to the key of the last one that was sent",
-    over((right) => {
-      let last = "";
-      return {
-        async write(key, ...written) {
-          last = key;
-          await later();
-          return await right.write(last, ...written);
-        },
-      };
-    }),
-  ],
-  [
-    "grants a name once",
-    "each version will do",
-    over((right, documents) => ({
-      write: async (key, value, _, options) => {
-        await later();
-        return await right.write(key, value, documents.found(key).version, options);
-      },
-    })),
-  ],
-  [
-    "no lease ends early",
-    "a document is gone a second after it was written",
-    over((right, documents) => {
-      const writtenAt = new Map<string, number>();
-      return {
-        read(key) {
-          if (performance.now() - (writtenAt.get(key) ?? Infinity) > 1_000) documents.delete(key);
-          return right.read(key);
-        },
-        write(key, ...written) {
-          writtenAt.set(key, performance.now());
-          return right.write(key, ...written);
-        },
-      };
-    }),
-  ],
-  [
-    "each name is a lock of its own",
-    "keys are the same but for case",
-    over((right) => ({
-      read: (key) => right.read(key.toLowerCase()),
-      write: (key, ...written) => right.write(key.toLowerCase(), ...written),
-    })),
-  ],
-  [
-    "each name is a lock of its own",
-    "keys are the same but for what comes after 255 characters",
-    over((right) => ({
-      read: (key) => right.read(key.slice(0, 255)),
-      write: (key, ...written) => right.write(key.slice(0, 255), ...written),
-    })),
-  ],
+  ...CHANGES.map(([behaviour, fault, change]) => {
+    const backend: FaultyBackend = (documents) => {
+      const right = memoryBackend(documents);
+      return { ...right, ...change(right, documents) };
+    };
+    return [behaviour, fault, backend] as const;
+  }),
 ];

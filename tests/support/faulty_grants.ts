@@ -32,6 +32,9 @@ function running(change: Change): Breakage {
 
 const one = (claim: Claim): Claim => ({ ...claim, fences: undefined });
 
+/** Returns the grant with a fence above those that the store has reserved. */
+const ahead = (grant: Granted): Granted => ({ ...grant, fence: grant.fence + 9_000_000n });
+
 /** Grants whatever the first handle of a name was granted to those that get it later, too. */
 function likeTheFirst(): Breakage {
   return (right) => {
@@ -110,14 +113,20 @@ function membersHold(changed: "renew" | "release"): Breakage {
   };
 }
 
+/** Grants no fence where fewer than the wished ones are free. */
+function allOrNone(grant: Granted, { fences = 1 }: Claim): Granted {
+  return { ...grant, fences: grant.fences! < fences ? 0 : grant.fences };
+}
+
+const AHEAD = "reserves no fence over 10 ms ahead";
+const OTHERS = "reserves no fence that others could have";
+const RUN = "come next along: a run";
+
 /** Stores with one fault each in how they grant several fences or runs, by the behaviour that must find it. */
 export const faultyGrants: readonly (readonly [behaviour: string, fault: string, breakage: Breakage])[] = [
   ...([
     ["a block is below the last fence", reserving((grant) => ({ ...grant, fence: grant.fence - 9_000_000n }))],
-    [
-      "the counter is left below the block",
-      reserving((grant, { fences = 1 }) => ({ ...grant, fences, fence: grant.fence + 9_000_000n }), one),
-    ],
+    ["the counter is left below the block", reserving((grant, { fences = 1 }) => ahead({ ...grant, fences }), one)],
     ["there is one more than was wished", reserving((grant) => ({ ...grant, fences: grant.fences! + 1 }))],
     ["there is none", reserving((grant) => ({ ...grant, fences: 0 }))],
     ["those that wish nothing get several", granting((grant) => grant, (claim) => ({ fences: 5, ...defined(claim) }))],
@@ -133,52 +142,22 @@ export const faultyGrants: readonly (readonly [behaviour: string, fault: string,
     return ["attempt() reserves several fences", fault, breakage] as const;
   }),
   ["above those of a dead holder", "the fences of the dead are granted again", likeTheFirst()],
+  ["above those of a dead holder", "a waiter gets too many", reserving((grant) => ({ ...grant, fences: 99 }))],
+  [AHEAD, "all that is wished is granted", reserving((grant, { fences }) => ({ ...grant, fences }), one)],
   [
-    "above those of a dead holder",
-    "a waiter gets as many as it likes",
-    reserving((grant) => ({ ...grant, fences: 99 })),
+    AHEAD,
+    "fences are 2 s ahead",
+    reserving((grant, { fences = 1 }) => ({ ...grant, fences: Math.min(fences, 2_000_000) }), one),
   ],
-  ["reserves no fence over 10 ms ahead", "all that is wished is granted", (right) => {
-    return reserving((grant, { fences }) => ({ ...grant, fences }), one)(right);
-  }],
-  ["reserves no fence over 10 ms ahead", "fences are 2 s ahead", (right) => {
-    return reserving((grant, { fences = 1 }) => ({ ...grant, fences: Math.min(fences, 2_000_000) }), one)(right);
-  }],
-  ["reserves no fence over 10 ms ahead", "there is none while the counter is ahead", (right) => {
-    return reserving((grant, { fences = 1 }) => ({ ...grant, fences: grant.fences! < fences ? 0 : grant.fences }))(
-      right,
-    );
-  }],
-  [
-    "reserves no fence that others could have",
-    "half of a block is granted twice",
-    again(({ fence, ...grant }) => {
-      return { ...grant, fence: fence + 3n };
-    }),
-  ],
-  [
-    "reserves no fence that others could have",
-    "the second block is not reserved",
-    again(({ fence, ...grant }) => {
-      return { ...grant, fence: fence + 9_000_000n };
-    }),
-  ],
+  [AHEAD, "there is none while the counter is ahead", reserving(allOrNone)],
+  [OTHERS, "half of a block is granted twice", again((grant) => ({ ...grant, fence: grant.fence + 3n }))],
+  [OTHERS, "the second block is not reserved", again(ahead)],
   ["fences above those of the holder", "a thief gets the fences of the holder", likeTheFirst()],
-  ["come next along: a run", "nobody is taken along", granting((grant) => ({ ...grant, run: undefined }))],
-  [
-    "come next along: a run",
-    "the last one comes first",
-    running((grant) => ({ ...grant, run: grant.run!.toReversed() })),
-  ],
-  [
-    "come next along: a run",
-    "the fences of a run are not reserved",
-    running((grant) => {
-      return { ...grant, fence: grant.fence + 9_000_000n };
-    }),
-  ],
-  ["come next along: a run", "nobody ever waits", granting((grant) => ({ ...grant, contended: false }))],
-  ["come next along: a run", "somebody always waits", granting((grant) => ({ ...grant, contended: true }))],
+  [RUN, "nobody is taken along", granting((grant) => ({ ...grant, run: undefined }))],
+  [RUN, "the last one comes first", running((grant) => ({ ...grant, run: grant.run!.toReversed() }))],
+  [RUN, "the fences of a run are not reserved", running(ahead)],
+  [RUN, "nobody ever waits", granting((grant) => ({ ...grant, contended: false }))],
+  [RUN, "somebody always waits", granting((grant) => ({ ...grant, contended: true }))],
   ["ends a run at a waiter", "all are of one cohort", oneGroup],
   ["ends a run at a waiter", "rivals are overtaken", rivalsOvertaken],
   ["without a group takes nobody along", "all are of one cohort", oneGroup],
@@ -198,13 +177,7 @@ export const faultyGrants: readonly (readonly [behaviour: string, fault: string,
       return grant;
     })(right);
   }],
-  [
-    "the lease of a run has ended",
-    "the fences of a run are not reserved",
-    running((grant) => {
-      return { ...grant, fence: grant.fence + 9_000_000n };
-    }),
-  ],
+  ["the lease of a run has ended", "the fences of a run are not reserved", running(ahead)],
 ];
 
 /** Returns the claim without what is undefined. */

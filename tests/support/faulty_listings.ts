@@ -10,12 +10,12 @@ import type { MemoryStore } from "../../src/stores/memory/store.ts";
 import type { Breakage } from "./faulty_grants.ts";
 
 /** Returns a breakage that changes what is listed. */
-function showing(change: (snapshot: Snapshot, right: MemoryStore) => Snapshot | Promise<Snapshot>): Breakage {
+export function showing(change: (snapshot: Snapshot, right: MemoryStore) => Snapshot | Promise<Snapshot>): Breakage {
   return (right) => ({ query: async (options) => await change(await right.query(options), right) });
 }
 
 /** Returns a breakage that changes the entries of the holders. */
-function holders(change: (entry: HolderEntry) => HolderEntry): Breakage {
+export function holders(change: (entry: HolderEntry) => HolderEntry): Breakage {
   return showing(({ held, ...rest }) => ({ ...rest, held: held.map(change) }));
 }
 
@@ -30,18 +30,17 @@ function asking(change: (options: QueryOptions) => QueryOptions): Breakage {
 }
 
 /** Returns a breakage that changes the claims of attempts, which alone say what is kept. */
-function keeping(change: (claim: Claim) => Claim): Breakage {
+export function keeping(change: (claim: Claim) => Claim): Breakage {
   return (right) => ({ attempt: (claim, options) => right.attempt(change(claim), options) });
 }
 
 /** The meta of a lock is that of its last holder that had any. */
 function metaStays(right: MemoryStore): ReturnType<Breakage> {
   const last = new Map<string, string>();
-  const { attempt } = keeping((claim) => {
+  return keeping((claim) => {
     if (claim.meta !== undefined) last.set(claim.name, claim.meta);
     return { ...claim, meta: claim.meta ?? last.get(claim.name) };
   })(right);
-  return { attempt };
 }
 
 /** What all handles of a name list is what the first one has. */
@@ -112,7 +111,10 @@ function matching(expression: (pattern: string) => RegExp): Breakage {
   });
 }
 
-const escaped = (text: string): string => text.replace(/[\\^$.|?+()[\]{}]/g, "\\$&");
+/** Returns the source of a regular expression for whole names, with what stands there for `*`. */
+function whole(pattern: string, star = "[^]*"): string {
+  return `^${pattern.replace(/[\\^$.|?+()[\]{}]/g, "\\$&").replaceAll("*", star)}$`;
+}
 
 /** The page after each cursor leaves a name out. */
 function skipping(right: MemoryStore): ReturnType<Breakage> {
@@ -216,35 +218,15 @@ export const faultyListings: readonly (readonly [behaviour: string, fault: strin
   [NAME, "a name is a pattern", asking(({ name, ...options }) => ({ ...options, match: name }))],
   [NAME, "nothing is listed", asking((options) => ({ ...options, name: "nobody has it" }))],
   [MATCH, "all locks are listed", asking(({ match: _, ...options }) => options)],
-  [
-    MATCH,
-    "case does not count",
-    matching((match) => {
-      return new RegExp(`^${escaped(match).replaceAll("*", "[^]*")}$`, "i");
-    }),
-  ],
-  [
-    MATCH,
-    "a ? is any character",
-    matching((match) => {
-      return new RegExp(`^${escaped(match).replaceAll("\\?", "[^]").replaceAll("*", "[^]*")}$`);
-    }),
-  ],
-  [MATCH, "* is no line break", matching((match) => new RegExp(`^${escaped(match).replaceAll("*", ".*")}$`))],
-  [
-    MATCH,
-    "* is one character at least",
-    matching((match) => {
-      return new RegExp(`^${escaped(match).replaceAll("*", "[^]+")}$`);
-    }),
-  ],
-  [MATCH, "a part of the name is enough", matching((match) => new RegExp(escaped(match).replaceAll("*", "[^]*")))],
+  [MATCH, "case does not count", matching((match) => new RegExp(whole(match), "i"))],
+  [MATCH, "a ? is any character", matching((match) => new RegExp(whole(match).replaceAll("\\?", "[^]")))],
+  [MATCH, "* is no line break", matching((match) => new RegExp(whole(match, ".*")))],
+  [MATCH, "* is one character at least", matching((match) => new RegExp(whole(match, "[^]+")))],
+  [MATCH, "a part of the name is enough", matching((match) => new RegExp(whole(match).slice(1, -1)))],
   [
     RUN,
     "no member is listed",
-    showing(({ pending, ...rest }) => {
-      return { ...rest, pending: pending.filter(({ member }) => !member) };
-    }),
+    showing(({ held, pending }) => ({ held, pending: pending.filter((each) => !each.member) })),
   ],
   [RUN, "no entry says that it is a member", members(({ member: _, ...entry }) => entry)],
   [RUN, "every waiter is a member", waiters((entry) => ({ ...entry, member: true }))],

@@ -1,7 +1,7 @@
 // Deno only: it waits for what faulty stores never do, for longer than a test in another runtime may take.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { delay } from "@std/async";
-import type { Attempt, Capability, Claim, Entry, HolderEntry, Observer, Snapshot, Store } from "@holdfast/lock";
+import type { Attempt, Capability, Claim, Entry, Observer, Store } from "@holdfast/lock";
 import type { Backend } from "@holdfast/lock/cas";
 import { storeSuite } from "@holdfast/testing";
 import { limits } from "../src/expect.ts";
@@ -13,8 +13,12 @@ import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { Documents } from "../../../tests/engine/memory_backend.ts";
 import { type FaultyBackend, faultyBackends, inTurn } from "../../../tests/support/faulty_backends.ts";
 import { type Breakage, type Changes, faultyGrants } from "../../../tests/support/faulty_grants.ts";
-import { faultyListings } from "../../../tests/support/faulty_listings.ts";
+import { faultyListings, holders, keeping, showing } from "../../../tests/support/faulty_listings.ts";
 import { until } from "../../../tests/support/until.ts";
+
+const ownersApart = keeping((claim) => ({ ...claim, owner: claim.handle ?? claim.owner }));
+
+const conflictsWait = answering((attempt) => "conflict" in attempt ? { granted: false, retryAfter: 10 } : attempt);
 
 /** Stores with one fault each, by the behaviour that must find it. */
 const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[] = [
@@ -25,9 +29,13 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
     attempt: (claim, options) => right.attempt({ ...claim, name: "one" }, options),
     release: (claim) => right.release({ ...claim, name: "one" }),
   })],
-  ["grants a free lock and refuses a held one", "a refused owner is not told when to ask again", (right) => ({
-    attempt: async (claim, options) => ({ ...await right.attempt(claim, options), retryAfter: 0 }),
-  })],
+  [
+    "grants a free lock and refuses a held one",
+    "a refused owner is not told when to ask again",
+    answering((attempt) => {
+      return { ...attempt, retryAfter: 0 };
+    }),
+  ],
   ["grants again what its owner holds", "an attempt is not idempotent", refusesItsHolder],
   ["grants again what its owner holds", "each grant needs a release of its own", (right) => {
     const grants = new Map<string, number>();
@@ -142,27 +150,31 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
       },
     };
   }],
-  ["no lease ends early", "leases last for 60 %", (right) => grantedFor(right, (lease) => lease * 0.6)],
-  ["no lease ends early", "leases end 100 ms early", (right) => grantedFor(right, (lease) => lease - 100)],
-  ["no lease ends early", "leases last for whole seconds", (right) => grantedFor(right, wholeSeconds)],
-  ["no lease ends early", "leases last for 2 s at the most", (right) => {
-    return grantedFor(right, (lease) => Math.min(lease, 2_000));
-  }],
+  ["no lease ends early", "leases last for 60 %", grantedFor((lease) => lease * 0.6)],
+  ["no lease ends early", "leases end 100 ms early", grantedFor((lease) => lease - 100)],
+  ["no lease ends early", "leases last for whole seconds", grantedFor(wholeSeconds)],
+  ["no lease ends early", "leases last for 2 s at the most", grantedFor((lease) => Math.min(lease, 2_000))],
   ["no lease ends early", "renewed leases last for 60 %", (right) => ({
     renew: (claim) => right.renew({ ...claim, lease: claim.lease * 0.6 }),
   })],
   ["no lease ends early", "renewed leases last for whole seconds", (right) => ({
     renew: (claim) => right.renew({ ...claim, lease: wholeSeconds(claim.lease) }),
   })],
-  ["no lease ends early", "shared leases last for 60 %", (right) => {
-    return grantedFor(right, (lease, { mode }) => mode === "shared" ? lease * 0.6 : lease);
-  }],
-  ["no lease ends early", "leases of permits last for 60 %", (right) => {
-    return grantedFor(right, (lease, { permits }) => permits === undefined ? lease : lease * 0.6);
-  }],
-  ["no lease ends early", "leases of a named owner last for 60 %", (right) => {
-    return grantedFor(right, (lease, { handle }) => handle === undefined ? lease : lease * 0.6);
-  }],
+  [
+    "no lease ends early",
+    "shared leases last for 60 %",
+    grantedFor((lease, { mode }) => mode === "shared" ? lease * 0.6 : lease),
+  ],
+  [
+    "no lease ends early",
+    "leases of permits last for 60 %",
+    grantedFor((lease, { permits }) => permits === undefined ? lease : lease * 0.6),
+  ],
+  [
+    "no lease ends early",
+    "leases of a named owner last for 60 %",
+    grantedFor((lease, { handle }) => handle === undefined ? lease : lease * 0.6),
+  ],
   ["no lease ends early", "another attempt does not restore the lease", (right) => askedAgain(right, () => {})],
   ["no lease ends early", "another attempt makes the lease shorter", (right) => {
     return askedAgain(right, (claim) => right.renew({ ...claim, lease: claim.lease / 2, renewal: Infinity }));
@@ -202,7 +214,8 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
       "percent-encoding": (name) => /%[0-9a-f]{2}/.test(name) ? decodeURIComponent(name) : name,
     } satisfies Record<string, (name: string) => string>,
   ).map(([what, fold]): typeof broken[number] => {
-    return ["each name is a lock of its own", `names are the same but for ${what}`, (right) => folding(right, fold)];
+    const folded = asking((claim) => ({ ...claim, name: fold(claim.name) }));
+    return ["each name is a lock of its own", `names are the same but for ${what}`, folded];
   }),
   ["each name is a lock of its own", "a release is of any name", (right) => ({
     release: async (claim) => {
@@ -224,9 +237,7 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
       release: async (claim) => !held.has(claim.owner) || await right.release(claim),
     };
   }],
-  ["after its holder has died", "a lease never ends", (right) => ({
-    attempt: (claim, options) => right.attempt({ ...claim, lease: 1_000 * claim.lease }, options),
-  })],
+  ["after its holder has died", "a lease never ends", grantedFor((lease) => 1_000 * lease)],
   ["although a waiter ahead has died", "the dead are served", (right) => {
     let first: Claim | undefined;
     return {
@@ -241,23 +252,16 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
   ["serves the calls of one process in the order", "a later call comes first", laterCallsFirst],
   ["granted to each caller of one process in their order", "a later call comes first", laterCallsFirst],
   ["never lets two clients in at once", "everybody is granted", everybodyIsGranted],
-  ["many callers of one client", "all callers are one owner", (right) => {
-    const one = (claim: Claim) => ({ ...claim, owner: "client" });
-    return {
-      attempt: (claim, options) => right.attempt(one(claim), options),
-      renew: (claim) => right.renew(one(claim)),
-      release: (claim) => right.release(one(claim)),
-    };
-  }],
+  ["many callers of one client", "all callers are one owner", asking((claim) => ({ ...claim, owner: "client" }))],
   ["grants a name once", "everybody is granted", everybodyIsGranted],
-  ["fences rise", "the fence stands still", (right) => withFences(right, () => 1n)],
+  ["fences rise", "the fence stands still", withFences(() => 1n)],
   ["fences rise", "the fence falls", (right) => {
     let fence = 1_000n;
-    return withFences(right, () => fence--);
+    return withFences(() => fence--)(right);
   }],
   ["fences rise", "the fence begins anew with the place", (right) => {
     let fence = 1n;
-    return withFences(right, () => fence++);
+    return withFences(() => fence++)(right);
   }],
   ["wakeup() resolves when its signal aborts", "nobody queues", (right) => ({
     attempt: (claim) => right.attempt(claim, { enqueue: false }),
@@ -268,9 +272,13 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
   ["wakeup() resolves when its signal aborts", "wakeup() does not see that it has aborted before", (right) => ({
     wakeup: (claim, signal) => signal.aborted ? new Promise(() => {}) : right.wakeup(claim, signal),
   })],
-  ["grants shared claims together", "shared claims exclude one another", (right) => ({
-    attempt: (claim, options) => right.attempt({ ...claim, mode: "exclusive" }, options),
-  })],
+  [
+    "grants shared claims together",
+    "shared claims exclude one another",
+    keeping((claim) => {
+      return { ...claim, mode: "exclusive" };
+    }),
+  ],
   ["does not overtake a waiting exclusive one", "who shares goes past the queue", (right) => {
     const readers = (claim: Claim) => {
       return claim.mode === "exclusive" ? claim : { ...claim, owner: "readers", handle: `readers/${claim.owner}` };
@@ -287,17 +295,19 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
   ["gives each shared handle its own lease", "every renewal succeeds", () => ({
     renew: () => Promise.resolve("renewed"),
   })],
-  ["as many as there are permits", "there is one more", (right) => ({
-    attempt: (claim, options) => right.attempt({ ...claim, permits: (claim.permits ?? 1) + 1 }, options),
-  })],
-  ["served in order, also when a holder has died", "a lease never ends", (right) => ({
-    attempt: (claim, options) => right.attempt({ ...claim, lease: 1_000 * claim.lease }, options),
-  })],
+  [
+    "as many as there are permits",
+    "there is one more",
+    keeping((claim) => {
+      return { ...claim, permits: (claim.permits ?? 1) + 1 };
+    }),
+  ],
+  ["served in order, also when a holder has died", "a lease never ends", grantedFor((lease) => 1_000 * lease)],
   ["beside each kind of holder", "conflicts wait", conflictsWait],
   ["beside each kind of holder", "a conflict says that it is granted", grantsWith("conflict")],
   ["granted with the same fence", "every hold has a fence of its own", (right) => {
     let fence = 0n;
-    return withFences(right, () => ++fence);
+    return withFences(() => ++fence)(right);
   }],
   ["does not make the lease shorter", "the last lease is that of all holds", (right) => {
     const claims: Claim[] = [];
@@ -313,14 +323,13 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
   }],
   ["does not wait behind the queue", "every hold is an owner of its own", ownersApart],
   ["two handles that wait", "every hold is an owner of its own", ownersApart],
-  ["is not entered again by its id", "every handle has a named owner", (right) => {
-    const named = (claim: Claim) => ({ ...claim, handle: claim.handle ?? `${claim.owner}/${claim.owner}` });
-    return {
-      attempt: (claim, options) => right.attempt(named(claim), options),
-      renew: (claim) => right.renew(named(claim)),
-      release: (claim) => right.release(named(claim)),
-    };
-  }],
+  [
+    "is not entered again by its id",
+    "every handle has a named owner",
+    asking((claim) => {
+      return { ...claim, handle: claim.handle ?? `${claim.owner}/${claim.owner}` };
+    }),
+  ],
   ["never waits for itself", "conflicts wait", conflictsWait],
   ["nothing but shared handles", "a lock stays as exclusive as it was", staysExclusive],
   ["the leases of its exclusive handles have ended", "a lock stays as exclusive as it was", staysExclusive],
@@ -375,15 +384,13 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
       return evicted;
     },
   })],
-  ["lists names and kinds as they are", "names end at a NUL", (right) => {
-    return listing(right, (entry) => ({ ...entry, name: entry.name.replace(/\0.*$/s, "") }));
-  }],
-  ["lists names and kinds as they are", "all are exclusive", (right) => {
-    return listing(right, (entry) => ({ ...entry, mode: "exclusive" }));
-  }],
-  ["lists names and kinds as they are", "nobody has permits", (right) => {
-    return listing(right, (entry) => ({ ...entry, permits: undefined }));
-  }],
+  [
+    "lists names and kinds as they are",
+    "names end at a NUL",
+    holders((entry) => ({ ...entry, name: entry.name.replace(/\0.*$/s, "") })),
+  ],
+  ["lists names and kinds as they are", "all are exclusive", holders((entry) => ({ ...entry, mode: "exclusive" }))],
+  ["lists names and kinds as they are", "nobody has permits", holders((entry) => ({ ...entry, permits: undefined }))],
   ["lists names and kinds as they are", "those whose leases have ended are listed", (right) => {
     const ever: Entry[] = [];
     return {
@@ -394,12 +401,13 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
       query: async () => ({ held: ever, pending: (await right.query()).pending }),
     };
   }],
-  ["lists holders and waiters", "the last waiter comes first", (right) => ({
-    query: async (options) => {
-      const { held, pending } = await right.query(options);
+  [
+    "lists holders and waiters",
+    "the last waiter comes first",
+    showing(({ held, pending }) => {
       return { held, pending: pending.toReversed() };
-    },
-  })],
+    }),
+  ],
 ];
 
 Deno.test("storeSuite() passes a store that keeps the contract", async () => {
@@ -640,28 +648,9 @@ function everybodyIsGranted(): Partial<Store> {
   };
 }
 
-function ownersApart(right: MemoryStore): Partial<Store> {
-  const apart = (claim: Claim) => ({ ...claim, owner: claim.handle ?? claim.owner });
-  return { attempt: (claim, options) => right.attempt(apart(claim), options) };
-}
-
 /** Refusals of one kind say that they are granted. */
 function grantsWith(field: "conflict" | "retryAfter"): Breakage {
-  return (right) => ({
-    attempt: async (claim, options) => {
-      const attempt = await right.attempt(claim, options);
-      return field in attempt ? { ...attempt, granted: true } as unknown as Attempt : attempt;
-    },
-  });
-}
-
-function conflictsWait(right: MemoryStore): Partial<Store> {
-  return {
-    attempt: async (claim, options) => {
-      const attempt = await right.attempt(claim, options);
-      return "conflict" in attempt ? { granted: false, retryAfter: 10 } : attempt;
-    },
-  };
+  return answering((attempt) => field in attempt ? { ...attempt, granted: true } as unknown as Attempt : attempt);
 }
 
 function refusesItsHolder(right: MemoryStore): Partial<Store> {
@@ -698,18 +687,13 @@ function lastFirst(right: MemoryStore): Partial<Store> {
   };
 }
 
-function withFences(right: MemoryStore, next: () => bigint): Partial<Store> {
-  return {
-    attempt: async (claim, options) => {
-      const attempt = await right.attempt(claim, options);
-      return attempt.granted ? { granted: true, fence: next() } : attempt;
-    },
-  };
+function withFences(next: () => bigint): Breakage {
+  return answering((attempt) => attempt.granted ? { granted: true, fence: next() } : attempt);
 }
 
 /** A store whose leases are not as long as they were asked for. */
-function grantedFor(right: MemoryStore, length: (lease: number, claim: Claim) => number): Partial<Store> {
-  return { attempt: (claim, options) => right.attempt({ ...claim, lease: length(claim.lease, claim) }, options) };
+function grantedFor(length: (lease: number, claim: Claim) => number): Breakage {
+  return keeping((claim) => ({ ...claim, lease: length(claim.lease, claim) }));
 }
 
 function wholeSeconds(lease: number): number {
@@ -776,24 +760,18 @@ function servesAtRandom(right: MemoryStore): Partial<Store> {
   };
 }
 
-/** A store that does not tell names apart. */
-function folding(right: MemoryStore, fold: (name: string) => string): Partial<Store> {
-  const folded = (claim: Claim) => ({ ...claim, name: fold(claim.name) });
-  return {
-    attempt: (claim, options) => right.attempt(folded(claim), options),
-    renew: (claim) => right.renew(folded(claim)),
-    release: (claim) => right.release(folded(claim)),
-  };
+/** Returns a breakage that changes each claim. */
+function asking(change: (claim: Claim) => Claim): Breakage {
+  return (right) => ({
+    attempt: (claim, options) => right.attempt(change(claim), options),
+    renew: (claim) => right.renew(change(claim)),
+    release: (claim) => right.release(change(claim)),
+  });
 }
 
-/** A store that lists its holders otherwise than they are. */
-function listing(right: MemoryStore, change: (entry: HolderEntry) => HolderEntry): Partial<Store> {
-  return {
-    query: async (options): Promise<Snapshot> => {
-      const { held, pending } = await right.query(options);
-      return { held: held.map(change), pending };
-    },
-  };
+/** Returns a breakage that changes the answers to attempts. */
+function answering(change: (attempt: Attempt) => Attempt): Breakage {
+  return (right) => ({ attempt: async (claim, options) => change(await right.attempt(claim, options)) });
 }
 
 // The last one: what a broken backend goes on refusing is repeated for up to 10 s, and nobody waits for that.
