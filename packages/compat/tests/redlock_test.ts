@@ -10,6 +10,12 @@ import { place } from "./place.ts";
 /** Longer than any test. */
 const LONG = 600_000;
 
+/** Starts servers, and makes locks on them. */
+async function scene(settings: ConstructorParameters<typeof Redlock>[1] = {}, count = 1) {
+  const at = await place(count);
+  return { ...at, locks: new Redlock(at.clients, settings) };
+}
+
 /** Returns the error of a call that fails. */
 async function failure(call: Promise<unknown>): Promise<ExecutionError> {
   return await assertRejects(() => call, ExecutionError);
@@ -19,10 +25,9 @@ for (const count of [1, 3]) {
   const on = count === 1 ? "one server" : `${count} servers`;
 
   Deno.test(`Redlock on ${on} acquires, extends and releases a lock`, async () => {
-    await using at = await place(count);
-    const locks = new Redlock(at.clients);
+    await using at = await scene({}, count);
     const before = Date.now();
-    const lock = await locks.acquire(["{r}a"], LONG);
+    const lock = await at.locks.acquire(["{r}a"], LONG);
     await at.has("{r}a", lock.value);
     assert(lock.expiration > before + LONG - LONG / 50);
     assertEquals(await lock.extend(3 * LONG), lock);
@@ -34,9 +39,8 @@ for (const count of [1, 3]) {
   });
 
   Deno.test(`Redlock on ${on} acquires, extends and releases several resources`, async () => {
-    await using at = await place(count);
-    const locks = new Redlock(at.clients);
-    const lock = await locks.acquire(["{r}b", "{r}a", "{r}b"], LONG);
+    await using at = await scene({}, count);
+    const lock = await at.locks.acquire(["{r}b", "{r}a", "{r}b"], LONG);
     assertEquals(lock.resources, ["{r}a", "{r}b"]);
     for (const key of lock.resources) {
       for (const client of at.clients) await until(async () => await client.exists(key) === 1, "it is held");
@@ -50,10 +54,9 @@ for (const count of [1, 3]) {
   });
 
   Deno.test(`Redlock on ${on} rejects with ResourceLockedError while a resource is held`, async () => {
-    await using at = await place(count);
-    const locks = new Redlock(at.clients, { retryCount: 1, retryDelay: 50 });
-    await using lock = await locks.acquire(["a"], LONG);
-    const error = await failure(locks.acquire(["a"], LONG));
+    await using at = await scene({ retryCount: 1, retryDelay: 50 }, count);
+    await using lock = await at.locks.acquire(["a"], LONG);
+    const error = await failure(at.locks.acquire(["a"], LONG));
     assertInstanceOf(error.cause, LockTimeoutError);
     const [stats] = await Promise.all(error.attempts);
     assertEquals([stats?.membershipSize, stats?.quorumSize, stats?.votesFor.size], [count, count === 1 ? 1 : 2, 0]);
@@ -63,40 +66,36 @@ for (const count of [1, 3]) {
   });
 
   Deno.test(`Redlock on ${on} excludes locks whose resources overlap`, async () => {
-    await using at = await place(count);
-    const locks = new Redlock(at.clients, { retryCount: 0 });
-    await using lock = await locks.acquire(["a", "b"], LONG);
-    await failure(locks.acquire(["b", "c"], LONG));
+    await using at = await scene({ retryCount: 0 }, count);
+    await using lock = await at.locks.acquire(["a", "b"], LONG);
+    await failure(at.locks.acquire(["b", "c"], LONG));
     assertEquals(lock.fences.size, 2);
     await at.has("c", undefined);
   });
 
   Deno.test(`Redlock on ${on} grants a lock once it has expired`, async () => {
-    await using at = await place(count);
-    const locks = new Redlock(at.clients);
-    const lock = await locks.acquire(["a"], 300);
-    await using second = await locks.acquire(["a"], LONG);
+    await using at = await scene({}, count);
+    const lock = await at.locks.acquire(["a"], 300);
+    await using second = await at.locks.acquire(["a"], LONG);
     assert(second.fence > lock.fence);
     assert(lock.signal.aborted);
   });
 
   Deno.test(`Redlock on ${on} refuses a resource whose key belongs to another lock`, async () => {
-    await using at = await place(count);
-    const locks = new Redlock(at.clients);
-    await using lock = await locks.acquire(["job"], LONG);
+    await using at = await scene({}, count);
+    await using lock = await at.locks.acquire(["job"], LONG);
     for (const part of ["queue", "waiters", "holders", "grants", "fence"]) {
-      const { message } = await failure(locks.acquire([`{job}:${part}`], LONG));
+      const { message } = await failure(at.locks.acquire([`{job}:${part}`], LONG));
       assert(message.includes(`the key "{job}:${part}" belongs to the lock "job": choose another name`), message);
-      await failure(locks.acquire([`{job}:${part}`, "other"], LONG));
+      await failure(at.locks.acquire([`{job}:${part}`, "other"], LONG));
     }
     await lock.extend(LONG);
     await at.has("other", undefined);
   });
 
   Deno.test(`Redlock.using() on ${on} renews its lock and releases it`, async () => {
-    await using at = await place(count);
-    const locks = new Redlock(at.clients);
-    const held = await locks.using(["a"], 4_000, { automaticExtensionThreshold: 100 }, async (signal, { lock }) => {
+    await using at = await scene({}, count);
+    const held = await at.locks.using(["a"], 4_000, { automaticExtensionThreshold: 100 }, async (signal, { lock }) => {
       const before = lock.signal;
       await new Promise((resolve) => setTimeout(resolve, 4_500));
       assertEquals([signal.aborted, signal.error, before.aborted], [false, undefined, false]);
@@ -156,11 +155,10 @@ Deno.test("Redlock repeats an attempt that a client has failed, and tells the er
 });
 
 Deno.test("Redlock names the error of a server that does not answer", async () => {
-  await using at = await place(3);
-  const locks = new Redlock(at.clients, { retryCount: 0, nodeTimeout: 50 });
+  await using at = await scene({ retryCount: 0, nodeTimeout: 50 }, 3);
   await using _warm = await new Redlock(at.clients).acquire(["b"], LONG);
   for (const client of at.clients) client.evalsha = () => new Promise(() => {});
-  const error = await failure(locks.acquire(["a"], LONG));
+  const error = await failure(at.locks.acquire(["a"], LONG));
   for (const client of at.clients) Reflect.deleteProperty(client, "evalsha");
   const [stats] = await Promise.all(error.attempts);
   assertEquals(
@@ -185,11 +183,10 @@ Deno.test("Redlock waits in the queue, first come, first served", async () => {
 });
 
 Deno.test("Redlock.using() runs one routine at a time", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients, { retryCount: -1 });
+  await using at = await scene({ retryCount: -1 });
   let running = 0;
   const values = await Promise.all([1, 2, 3].map(() =>
-    locks.using(["a"], LONG, async (_, { lock }) => {
+    at.locks.using(["a"], LONG, async (_, { lock }) => {
       assertEquals(++running, 1);
       await new Promise((resolve) => setTimeout(resolve, 20));
       running--;
@@ -219,9 +216,8 @@ for (const [method, call] of Object.entries(CALLS)) {
 }
 
 Deno.test("Redlock.using() aborts its signal, and rejects, when the lock is lost", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients);
-  const error = await failure(locks.using(["a"], 300, async (signal) => {
+  await using at = await scene();
+  const error = await failure(at.locks.using(["a"], 300, async (signal) => {
     await at.clients[0]!.del("a");
     await until(() => signal.aborted, "the loss is noticed");
     assertInstanceOf(signal.error, LockLostError);
@@ -230,11 +226,10 @@ Deno.test("Redlock.using() aborts its signal, and rejects, when the lock is lost
 });
 
 Deno.test("Redlock.using() rejects with the error of the routine, also after a loss", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients);
+  await using at = await scene();
   const mine = new Error("mine");
   const thrown = await assertRejects(() =>
-    locks.using(["a"], 300, async () => {
+    at.locks.using(["a"], 300, async () => {
       await at.clients[0]!.del("a");
       throw mine;
     }), Error);
@@ -242,9 +237,8 @@ Deno.test("Redlock.using() rejects with the error of the routine, also after a l
 });
 
 Deno.test("Lock.release() and Lock.extend() reject at once after a loss", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients, { retryCount: 1_000, retryDelay: 60_000 });
-  const [a, b] = [await locks.acquire(["a"], LONG), await locks.acquire(["b"], LONG)];
+  await using at = await scene({ retryCount: 1_000, retryDelay: 60_000 });
+  const [a, b] = [await at.locks.acquire(["a"], LONG), await at.locks.acquire(["b"], LONG)];
   await at.clients[0]!.del("a", "b");
   for (const error of [await failure(a.release()), await failure(b.extend(LONG))]) {
     assertInstanceOf(error.cause, LockLostError);
@@ -253,32 +247,29 @@ Deno.test("Lock.release() and Lock.extend() reject at once after a loss", async 
 });
 
 Deno.test("Lock.release() and Lock.extend() reject once it was released", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients);
-  const lock = await locks.acquire(["a"], LONG);
+  await using at = await scene();
+  const lock = await at.locks.acquire(["a"], LONG);
   assertEquals((await Promise.all((await lock.release()).attempts)).map(({ votesFor }) => votesFor.size), [1]);
-  for (const call of [lock.release(), locks.release(lock), lock.extend(LONG), locks.extend(lock, LONG)]) {
+  for (const call of [lock.release(), at.locks.release(lock), lock.extend(LONG), at.locks.extend(lock, LONG)]) {
     assertEquals((await failure(call)).attempts, []);
   }
   await lock[Symbol.asyncDispose]();
 });
 
 Deno.test("Redlock.acquire() ends its wait when its signal aborts", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients, { retryCount: -1 });
-  await using _lock = await locks.acquire(["a"], LONG);
+  await using at = await scene({ retryCount: -1 });
+  await using _lock = await at.locks.acquire(["a"], LONG);
   const controller = new AbortController();
-  const waiting = locks.acquire(["a"], LONG, { signal: controller.signal });
+  const waiting = at.locks.acquire(["a"], LONG, { signal: controller.signal });
   await until(async () => await at.clients[0]!.zcard("{a}:queue") === 1, "it waits");
   controller.abort(new Error("enough"));
   await assertRejects(() => waiting, Error, "enough");
 });
 
 Deno.test("Redlock succeeds while a minority of the servers refuses", async () => {
-  await using at = await place(3);
-  const locks = new Redlock(at.clients);
+  await using at = await scene({}, 3);
   await at.clients[2]!.set("a", "other");
-  const lock = await locks.acquire(["a"], LONG);
+  const lock = await at.locks.acquire(["a"], LONG);
   await lock.extend(3 * LONG);
   assertEquals(await at.clients[2]!.get("a"), "other");
   await lock.release();
@@ -286,10 +277,9 @@ Deno.test("Redlock succeeds while a minority of the servers refuses", async () =
 });
 
 Deno.test("Redlock fails while a majority of the servers refuses", async () => {
-  await using at = await place(3);
-  const locks = new Redlock(at.clients, { retryCount: 1 });
+  await using at = await scene({ retryCount: 1 }, 3);
   for (const client of at.clients.slice(1)) await client.set("a", "other");
-  await failure(locks.acquire(["a"], LONG));
+  await failure(at.locks.acquire(["a"], LONG));
   await until(async () => await at.clients[0]!.exists("a") === 0, "the minority is free");
   assertEquals(await Promise.all(at.clients.slice(1).map((client) => client.get("a"))), ["other", "other"]);
   for (const client of at.clients.slice(1)) await client.del("a");
@@ -312,55 +302,51 @@ Deno.test("Redlock rejects with the error of a server that cannot be reached", a
 });
 
 Deno.test("Redlock emits error and clientError, which need no listener", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients, { retryCount: 0 });
+  await using at = await scene({ retryCount: 0 });
   await at.clients[0]!.sadd("set", "member");
-  await failure(locks.acquire(["set"], LONG));
+  await failure(at.locks.acquire(["set"], LONG));
   const events: string[] = [];
   const listener = () => void events.push("error");
-  locks.on("error", listener).once("clientError", () => events.push("clientError"));
-  await failure(locks.acquire(["set"], LONG));
+  at.locks.on("error", listener).once("clientError", () => events.push("clientError"));
+  await failure(at.locks.acquire(["set"], LONG));
   assertEquals(events, ["error", "clientError"]);
-  locks.removeListener("error", listener);
-  assertEquals([locks.listenerCount("error"), locks.listenerCount("clientError")], [0, 0]);
+  at.locks.removeListener("error", listener);
+  assertEquals([at.locks.listenerCount("error"), at.locks.listenerCount("clientError")], [0, 0]);
   await at.clients[0]!.del("set");
 });
 
 Deno.test("Redlock emits ResourceLockedError when a lock stays busy", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients, { retryCount: 0 });
+  await using at = await scene({ retryCount: 0 });
   const errors: Error[] = [];
-  locks.addListener("error", (error) => errors.push(error));
-  await using _lock = await locks.acquire(["a"], LONG);
-  await failure(locks.acquire(["a"], LONG));
+  at.locks.addListener("error", (error) => errors.push(error));
+  await using _lock = await at.locks.acquire(["a"], LONG);
+  await failure(at.locks.acquire(["a"], LONG));
   assertEquals(errors.map(({ name }) => name), ["ResourceLockedError"]);
 });
 
 Deno.test("Redlock checks its arguments", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients);
+  await using at = await scene();
   assertThrows(() => new Redlock([]), RangeError, "clients");
   assertThrows(() => new Redlock(at.clients, { retryCount: "3" as unknown as number }), TypeError, "retryCount");
   assertThrows(() => new Redlock(at.clients, {}, { acquireScript: "" } as never), TypeError, "scripts");
-  await assertRejects(() => locks.acquire(["a"], 1.5), RangeError, "duration");
-  await assertRejects(() => locks.using(["a"], LONG, undefined as never), TypeError, "routine must be a function");
-  await assertRejects(() => locks.acquire(["a"], LONG, { retryCount: "3" as never }), TypeError, "retryCount");
+  await assertRejects(() => at.locks.acquire(["a"], 1.5), RangeError, "duration");
+  await assertRejects(() => at.locks.using(["a"], LONG, undefined as never), TypeError, "routine must be a function");
+  await assertRejects(() => at.locks.acquire(["a"], LONG, { retryCount: "3" as never }), TypeError, "retryCount");
   const none = undefined as never;
-  for (const call of [() => locks.release(none), () => locks.unlock(none), () => locks.extend(none, LONG)]) {
+  for (const call of [() => at.locks.release(none), () => at.locks.unlock(none), () => at.locks.extend(none, LONG)]) {
     await assertRejects(call, TypeError, "lock must be");
   }
 });
 
 Deno.test("Redlock.lock() and Lock.unlock() call back in the manner of redlock 4", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients, { retryCount: 0 });
+  await using at = await scene({ retryCount: 0 });
   const lock = await new Promise<Lock>((resolve, reject) => {
-    locks.lock("a", LONG, (error, lock) => error === null ? resolve(lock!) : reject(error));
+    at.locks.lock("a", LONG, (error, lock) => error === null ? resolve(lock!) : reject(error));
   });
   assertInstanceOf(lock, Redlock.Lock);
   assertEquals(lock.resource, ["a"]);
   const busy = await new Promise((resolve) =>
-    locks.lockWithOptions("a", LONG, {}, (error) => resolve(error)).catch(() => {})
+    at.locks.lockWithOptions("a", LONG, {}, (error) => resolve(error)).catch(() => {})
   );
   assertInstanceOf(busy, Redlock.LockError);
   assertEquals(await new Promise((resolve) => lock.extend(LONG, (error, same) => resolve([error, same]))), [
@@ -372,30 +358,28 @@ Deno.test("Redlock.lock() and Lock.unlock() call back in the manner of redlock 4
 });
 
 Deno.test("Redlock.lock() and Redlock.unlock() return promises", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients);
-  const lock = await locks.lock(["a", "b"], LONG);
-  await locks.extend(lock, LONG);
-  await locks.unlock(lock);
-  await failure(locks.unlock(lock));
+  await using at = await scene();
+  const lock = await at.locks.lock(["a", "b"], LONG);
+  await at.locks.extend(lock, LONG);
+  await at.locks.unlock(lock);
+  await failure(at.locks.unlock(lock));
   assertEquals(await at.clients[0]!.exists("a", "b"), 0);
 });
 
 Deno.test("Redlock.acquire(), acquireWithOptions() and release() call back, too", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients, { retryCount: 0 });
+  await using at = await scene({ retryCount: 0 });
   const lock = await new Promise<Lock>((resolve, reject) => {
-    locks.acquire("a", LONG, (error, lock) => error === null ? resolve(lock!) : reject(error));
+    at.locks.acquire("a", LONG, (error, lock) => error === null ? resolve(lock!) : reject(error));
   });
   // Nobody handles the promises: a rejection of them would fail the test.
   for (
     const call of [
-      () => new Promise((resolve) => void locks.acquire("a", LONG, resolve)),
-      () => new Promise((resolve) => void locks.acquireWithOptions("a", LONG, {}, resolve)),
+      () => new Promise((resolve) => void at.locks.acquire("a", LONG, resolve)),
+      () => new Promise((resolve) => void at.locks.acquireWithOptions("a", LONG, {}, resolve)),
     ]
   ) assertInstanceOf(await call(), Redlock.LockError);
-  assertEquals(await new Promise((resolve) => locks.release(lock, (error) => resolve(error))), null);
-  assertInstanceOf(await new Promise((resolve) => locks.release(lock, (error) => resolve(error))), ExecutionError);
+  assertEquals(await new Promise((resolve) => at.locks.release(lock, (error) => resolve(error))), null);
+  assertInstanceOf(await new Promise((resolve) => at.locks.release(lock, (error) => resolve(error))), ExecutionError);
 });
 
 Deno.test("Redlock.quit() ends the clients", async () => {
@@ -405,12 +389,11 @@ Deno.test("Redlock.quit() ends the clients", async () => {
 });
 
 Deno.test("Lock.expiration is earlier with a larger driftFactor", async () => {
-  await using at = await place();
-  const locks = new Redlock(at.clients, { driftFactor: 0.5 });
+  await using at = await scene({ driftFactor: 0.5 });
   const before = Date.now();
-  await using lock = await locks.acquire(["a"], 100_000);
+  await using lock = await at.locks.acquire(["a"], 100_000);
   assert(lock.expiration <= Date.now() + 50_000 && lock.expiration > before + 40_000);
-  await using own = await locks.acquire(["b"], 100_000, { driftFactor: 0.2 });
+  await using own = await at.locks.acquire(["b"], 100_000, { driftFactor: 0.2 });
   assert(own.expiration > before + 60_000, "the settings of the call count");
 });
 
