@@ -83,18 +83,6 @@ Deno.test("holdfast ls lists the locks in the order of their names", async () =>
   assert(cells[0]![1]!.endsWith(" and 1 more"), out);
 });
 
-Deno.test("holdfast ls lists only names that match its pattern", async () => {
-  await using fixture = await Fixture.start();
-  for (const name of ["invoice:1", "invoice:2", "report"]) await fixture.hold(name);
-  const names = async (pattern: string) => {
-    const { out } = await fixture.run("ls", pattern, "--json");
-    return jsonLines<{ name: string }>(out).map(({ name }) => name).sort();
-  };
-  assertEquals(await names("invoice:*"), ["invoice:1", "invoice:2"]);
-  assertEquals(await names("*o*t*"), ["report"]);
-  assertEquals(await names("report"), ["report"]);
-});
-
 Deno.test("holdfast ls says on the standard error that there are no locks", async () => {
   await using fixture = await Fixture.start();
   assertEquals(await fixture.run("ls"), {
@@ -162,19 +150,6 @@ Deno.test("holdfast shows hostile names without control characters, and each nam
   }
 });
 
-Deno.test("holdfast show tells the holder, the fence and the queue", async () => {
-  await using fixture = await Fixture.start();
-  await fixture.hold("invoice:42", { owner: "job/7" });
-  await fixture.wait("invoice:42");
-  await fixture.wait("invoice:42");
-  const { status, out, err } = await fixture.run("show", "invoice:42");
-  assertEquals([status, err], [0, ""]);
-  assert(out.startsWith("invoice:42: held by "), out);
-  assert(out.includes("; 2 waiting\n"), out);
-  assert(/^owner {4}job\/7$/m.test(out), out);
-  assert(/^RANK {2}WAITER .*\n0 .*\n1 /m.test(out), out);
-});
-
 Deno.test("holdfast show --json is the store's own account of the lock", async () => {
   await using fixture = await Fixture.start();
   await fixture.hold("a");
@@ -187,16 +162,6 @@ Deno.test("holdfast show --json is the store's own account of the lock", async (
     expected.held.map(({ handle }) => handle),
     expected.pending.map(({ handle }) => handle),
   ]);
-});
-
-Deno.test("holdfast show ends with 1 if nobody holds the lock or waits for it", async () => {
-  await using fixture = await Fixture.start();
-  await fixture.hold("b");
-  assertEquals(await fixture.run("show", "a"), {
-    status: 1,
-    out: `a: nobody holds it, nobody waits for it in ${fixture.url} with the prefix lock:\n`,
-    err: "",
-  });
 });
 
 Deno.test("holdfast wait ends when nobody holds the lock, and not before", async () => {
