@@ -1,3 +1,4 @@
+import { findProgram, type Found } from "./debian_programs.ts";
 import { inTime } from "./in_time.ts";
 import { lines } from "./lines.ts";
 import { until } from "./until.ts";
@@ -6,27 +7,10 @@ import { withoutCoverage } from "./without_coverage.ts";
 /** How long the browser may take to start, and to answer, on a busy machine, in milliseconds. */
 const LIMIT_MS = 60_000;
 
-const PROGRAMS = ["chromium", "chromium-browser", "google-chrome"];
-
-/** The browser for the tests; without one, the reason. */
-export type Browser = { readonly program: string } | { readonly missing: string };
-
 /** Finds a Chromium: the one that CHROMIUM names, or one in the PATH. */
-export function findChromium(): Browser {
-  const named = Deno.env.get("CHROMIUM");
-  if (named !== undefined && named !== "") {
-    return runs(named) ? { program: named } : { missing: `CHROMIUM=${named} does not run` };
-  }
-  const program = PROGRAMS.find(runs);
-  return program === undefined ? { missing: "there is no chromium" } : { program };
-}
-
-function runs(program: string): boolean {
-  try {
-    return new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync().success;
-  } catch {
-    return false;
-  }
+export function findChromium(): Found {
+  const found = ["chromium", "chromium-browser", "google-chrome"].map((name) => findProgram(name, "CHROMIUM"));
+  return found.find((each) => "program" in each) ?? found[0]!;
 }
 
 /** What the browser sends: the answer to a command, or an event. */

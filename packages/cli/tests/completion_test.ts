@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquireAll } from "@holdfast/lock";
 import { sqlite } from "@holdfast/lock/sqlite";
+import { findProgram } from "../../../tests/support/debian_programs.ts";
 import { holdfast } from "./cli_process.ts";
 
 /** Returns what bash offers for the last of the words. */
@@ -86,7 +87,7 @@ const READERS = {
 for (const [shell, { args, expected }] of Object.entries(READERS)) {
   Deno.test({
     name: `holdfast completion ${shell} writes a script that the shell understands`,
-    ignore: !isInstalled(shell),
+    ignore: "missing" in findProgram(shell, shell.toUpperCase()),
     fn: async () => {
       const { out } = await holdfast(["completion", shell]);
       const process = new Deno.Command(shell, { args, stdin: "piped", stdout: "piped", stderr: "piped" }).spawn();
@@ -98,12 +99,4 @@ for (const [shell, { args, expected }] of Object.entries(READERS)) {
       assert(new TextDecoder().decode(stdout).startsWith(expected), "it completes");
     },
   });
-}
-
-function isInstalled(program: string): boolean {
-  try {
-    return new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync().success;
-  } catch {
-    return false;
-  }
 }
