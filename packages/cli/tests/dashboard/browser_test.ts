@@ -86,6 +86,12 @@ class Scene implements AsyncDisposable {
     await this.tab.until(`document.querySelector("#state")?.textContent === "live"`);
   }
 
+  /** Goes to a page, the list when left out, and resolves when that has got its first event. */
+  async show(path = "/"): Promise<void> {
+    await this.tab.goto(this.url + path);
+    await this.live();
+  }
+
   /** Fails if the browser has complained, or has asked another server for something. */
   assertQuiet(): void {
     assertEquals(this.tab.complaints, []);
@@ -109,8 +115,7 @@ function browserTest(name: string, fn: () => Promise<void>): void {
 browserTest("shows a new lock, and that it is gone, within a second", async () => {
   const store = memory();
   await using scene = await Scene.open(store);
-  await scene.tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   const times: number[] = [];
   for (const name of ["invoice:1", "invoice:2", "invoice:3"]) {
     for (const present of [true, false]) {
@@ -130,8 +135,7 @@ browserTest("keeps the focus and counts on while the list changes", async () => 
   const store = memory();
   await hold(store, "b");
   await using scene = await Scene.open(store);
-  await scene.tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   await scene.tab.tabTo(`focus.textContent === "b"`);
   const age = await scene.tab.evaluate<string>(`document.querySelector("tbody time").textContent`);
   await hold(store, "a");
@@ -151,8 +155,7 @@ browserTest("keeps the focus on a lock that comes to the top because somebody wa
   for (const name of ["a", "b", "c"]) await hold(store, name);
   await using scene = await Scene.open(store);
   const { tab } = scene;
-  await tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   await tab.tabTo(`focus.textContent === "c"`);
   await queue(store, "c");
   await tab.until(`document.querySelector("#live tbody a").textContent === "c"`);
@@ -167,8 +170,7 @@ browserTest("orders and filters when that is chosen, by the keyboard", async () 
   await queue(store, "c");
   await using scene = await Scene.open(store);
   const { tab } = scene;
-  await tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   assertEquals(await scene.names(), ["c", "a", "b"]);
   await tab.tabTo(`focus.id === "contended"`);
   await tab.press("Space");
@@ -186,8 +188,7 @@ browserTest("runs a lease down, and fills it up when it is renewed", async () =>
   const store = memory();
   const claim = await hold(store, "a");
   await using scene = await Scene.open(store);
-  await scene.tab.goto(`${scene.url}/lock?name=a`);
-  await scene.live();
+  await scene.show("/lock?name=a");
   const left = `document.querySelector("meter").value`;
   const full = await scene.tab.evaluate<number>(left);
   await scene.tab.until(`${left} < ${full - 1_500}`);
@@ -203,8 +204,7 @@ async function assertFilters(store: Store): Promise<void> {
   await using scene = await Scene.open(store);
   // The longest time for which the page answers nobody.
   await quickest(1_000, async () => {
-    await scene.tab.goto(`${scene.url}/`);
-    await scene.live();
+    await scene.show();
     await scene.tab.evaluate(`
       globalThis.stall = 0;
       let last = performance.now();
@@ -238,8 +238,7 @@ browserTest("shows no more rows than a page has", async () => {
   const store = stillStore();
   for (let i = 0; i < 300; i++) await hold(store, `${i}`);
   await using scene = await Scene.open(store);
-  await scene.tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   assertEquals((await scene.names()).length, 100);
   await scene.tab.tabTo(`focus.textContent === "Next page"`, 150);
   await scene.tab.press("Enter");
@@ -332,8 +331,7 @@ browserTest("shows hostile names as text, also later ones", async () => {
   for (const name of before) await hold(store, name, { [name.slice(0, 50)]: name.slice(0, 50) });
   await using scene = await Scene.open(store, { evict: true });
   const { tab } = scene;
-  await tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   for (const name of after) await hold(store, name, { [name.slice(0, 50)]: name.slice(0, 50) });
   await tab.until(`document.querySelectorAll("#live tbody tr").length === ${HOSTILE_NAMES.length}`);
   const sorted = [...HOSTILE_NAMES].sort();
@@ -341,8 +339,7 @@ browserTest("shows hostile names as text, also later ones", async () => {
   const texts = `Array.from(document.querySelectorAll("#live tbody th a"), (a) => a.textContent)`;
   assertEquals(await tab.evaluate(texts), sorted.map(plain));
   for (const name of HOSTILE_NAMES) {
-    await tab.goto(`${scene.url}/lock?name=${encodeURIComponent(name)}`);
-    await scene.live();
+    await scene.show(`/lock?name=${encodeURIComponent(name)}`);
     assertEquals(await tab.evaluate(`document.querySelector("h1").textContent`), plain(name));
     assertEquals(await tab.evaluate(`document.querySelectorAll("script, img, b, svg").length`), 1, name);
   }
@@ -358,8 +355,7 @@ browserTest("says that the connection is gone, and goes on when it is back", asy
   }, store);
   await using scene = await Scene.open(failing);
   const { tab } = scene;
-  await tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   fault = true;
   await tab.until(`document.querySelector("#fault").textContent === "The store did not answer: <b>no route</b>"`);
   fault = false;
@@ -371,8 +367,7 @@ browserTest("says that the connection is gone, and goes on when it is back", asy
 browserTest("goes on when its server is back", async () => {
   const store = memory();
   await using scene = await Scene.open(store);
-  await scene.tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   await scene.stop();
   await scene.tab.until(`document.querySelector("#state").textContent === "no connection, trying again"`);
   await hold(store, "a");
@@ -385,8 +380,7 @@ browserTest("says what has changed to a screen reader, and no more", async () =>
   const store = memory();
   await hold(store, "a");
   await using scene = await Scene.open(store);
-  await scene.tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   await scene.tab.evaluate(`
     globalThis.said = [];
     const news = document.querySelector("#news");
@@ -403,8 +397,7 @@ browserTest("stands still while it is paused", async () => {
   await hold(store, "a");
   await using scene = await Scene.open(store, { refresh: 100 });
   const { tab } = scene;
-  await tab.goto(`${scene.url}/`);
-  await scene.live();
+  await scene.show();
   await tab.tabTo(`focus.id === "pause"`);
   await tab.press("Enter");
   await tab.until(`document.querySelector("#state").textContent === "paused"`);
@@ -642,8 +635,7 @@ browserTest("looks as the pictures of the documentation show", async () => {
   ] as const;
   for (const { file, path, theme } of pictures) {
     await tab.show(1_000, 680, theme);
-    await tab.goto(scene.url + path);
-    await scene.live();
+    await scene.show(path);
     const picture = await tab.picture();
     assert(picture.length > 5_000 && picture.length < MAX_PICTURE, `${file} has ${picture.length} bytes`);
     if (Deno.env.get("UPDATE_PICTURES")) await Deno.writeFile(new URL(file, PICTURES), picture);
