@@ -2,11 +2,23 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { HandoffStore } from "../../src/handoff/handoff_store.ts";
 import { StoreError } from "../../src/contract/errors.ts";
 import type { Attempt, Claim } from "../../src/contract/store.ts";
+import { claimOf } from "../support/claims.ts";
 import { busy, granted, ScriptedStore } from "../support/scripted_store.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
-import { LEASE, leftovers, scene } from "./noted.ts";
+import { LEASE, leftovers, pair, scene } from "./noted.ts";
 
-const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+/** Two handles of a process that wait in a store, which gives these answers to their next attempts. */
+async function answered(answersTo: (second: Claim) => (Attempt | Promise<Attempt>)[]) {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  const here = new HandoffStore(store, clock);
+  const [first, second] = [claimOf("a", "exclusive", LEASE), claimOf("a", "exclusive", LEASE)];
+  const answers = [busy(1_000), busy(1_000), busy(1_000), ...answersTo(second)];
+  store.onAttempt = () => answers.shift()!;
+  // The one that was alone lines up when it attempts again.
+  for (const each of [second, first, second]) await here.attempt(each, { enqueue: true });
+  return { here, first, second };
+}
 
 Deno.test("Handoff ends a run whose holder lets its lease end and never releases", async () => {
   const { clock, store, get, wait, here, others } = scene();
@@ -25,7 +37,7 @@ Deno.test("Handoff ends a run whose holder lets its lease end and never releases
 
 Deno.test("Handoff forgets handles that are never released, the oldest first", async () => {
   const { here } = scene();
-  const take = (name: number) => here.attempt({ ...claim(), name: `${name}` }, { enqueue: true });
+  const take = (name: number) => here.attempt(claimOf(`${name}`, "exclusive", LEASE), { enqueue: true });
   for (let name = 0; name <= 2_000; name++) await take(name);
   // Of the name 0 the first handle is forgotten, so that the second one is alone.
   for (const name of [0, 1_999]) await take(name);
@@ -47,11 +59,7 @@ Deno.test("Handoff wakes the members when the store is closed and its holder rel
 });
 
 Deno.test("Handoff hands on nothing along a late grant to a handle that was released", async () => {
-  const { here, store } = scene();
-  const [other, first, second] = [claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await here.attempt(each, { enqueue: true });
-  await store.release(other);
+  const { here, store, first, second } = await pair();
   // Two attempts are under way. The second one is answered first.
   const late = Promise.withResolvers<void>();
   let asked = 0;
@@ -69,11 +77,7 @@ Deno.test("Handoff hands on nothing along a late grant to a handle that was rele
 });
 
 Deno.test("Handoff grants a member one turn when two of its attempts wait for a renewal", async () => {
-  const { clock, store, here } = scene();
-  const [other, first, second] = [claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await here.attempt(each, { enqueue: true });
-  await store.release(other);
+  const { clock, here, store, first, second } = await pair();
   assert((await here.attempt(first, { enqueue: true })).granted);
   await clock.advance(LEASE / 5);
   await here.release(first);
@@ -86,44 +90,20 @@ Deno.test("Handoff grants a member one turn when two of its attempts wait for a 
 });
 
 Deno.test("Handoff hands on no fence below that of a second grant without a run", async () => {
-  const clock = new VirtualClock();
-  const store = new ScriptedStore(clock);
-  const here = new HandoffStore(store, clock);
-  const [first, second] = [claim(), claim()];
-  const answers: Attempt[] = [
-    busy(1_000),
-    busy(1_000),
-    busy(1_000),
-    { granted: true, fence: 10n, run: [second.owner] },
-    // A server that was frozen executes both attempts of the first one.
+  // A server that was frozen executes both attempts of the first one.
+  const { here, first, second } = await answered(({ owner }) => [
+    { granted: true, fence: 10n, run: [owner] },
     granted(12n),
     granted(13n),
-  ];
-  store.onAttempt = () => answers.shift()!;
-  // The one that was alone lines up when it attempts again.
-  for (const each of [second, first, second]) await here.attempt(each, { enqueue: true });
+  ]);
   await Promise.all([here.attempt(first, { enqueue: true }), here.attempt(first, { enqueue: true })]);
   assert(await here.release(first));
   assertEquals(await here.attempt(second, { enqueue: true }), granted(13n));
 });
 
 Deno.test("Handoff hands on no fence of an earlier grant that is answered after a later one", async () => {
-  const clock = new VirtualClock();
-  const store = new ScriptedStore(clock);
-  const here = new HandoffStore(store, clock);
-  const [first, second] = [claim(), claim()];
   const late = Promise.withResolvers<Attempt>();
-  const answers: (Attempt | Promise<Attempt>)[] = [
-    busy(1_000),
-    busy(1_000),
-    busy(1_000),
-    late.promise,
-    granted(12n),
-    granted(13n),
-  ];
-  store.onAttempt = () => answers.shift()!;
-  // The one that was alone lines up when it attempts again.
-  for (const each of [second, first, second]) await here.attempt(each, { enqueue: true });
+  const { here, first, second } = await answered(() => [late.promise, granted(12n), granted(13n)]);
   const [one, two] = [here.attempt(first, { enqueue: true }), here.attempt(first, { enqueue: true })];
   assert((await two).granted);
   late.resolve({ granted: true, fence: 10n, run: [second.owner] });

@@ -1,34 +1,41 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { LockLostError } from "../../src/contract/errors.ts";
-import type { Claim } from "../../src/contract/store.ts";
+import { claimOf } from "../support/claims.ts";
 import { LEASE, leftovers, pair, row, scene } from "./noted.ts";
 
-Deno.test("Handoff removes a member from the queue that it entered before it was a member", async () => {
-  const { here, store, first, second } = await pair();
+/**
+ * A member with a place of its own: its attempt is executed after the first one was granted the run, and answered
+ * before that grant is, or behind it.
+ */
+async function memberInQueue(answered: "before" | "behind" = "before") {
+  const all = await pair();
+  const { here, store, first, second } = all;
   const taken = Promise.withResolvers<void>();
-  // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of
-  // that.
   store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
   const granting = here.attempt(first, { enqueue: true });
   const asking = here.attempt(second, { enqueue: true });
-  assert(!(await asking).granted);
+  if (answered === "before") assert(!(await asking).granted);
   taken.resolve();
   assert((await granting).granted);
-  assertEquals((await store.query()).pending.length, 1);
-  await here.release(first);
-  assert((await here.attempt(second, { enqueue: true })).granted);
-  await here.release(second);
-  await new Promise((resolve) => setTimeout(resolve, 0));
-  assertEquals(await leftovers(store), 0);
-});
+  assert(!(await asking).granted);
+  return all;
+}
+
+for (const answered of ["before", "behind"] as const) {
+  Deno.test(`Handoff removes a member from the queue, answered ${answered} the grant of a run`, async () => {
+    const { here, store, first, second } = await memberInQueue(answered);
+    assertEquals((await store.query()).pending.length, 1);
+    await here.release(first);
+    assert((await here.attempt(second, { enqueue: true })).granted);
+    await here.release(second);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    assertEquals(await leftovers(store), 0);
+  });
+}
 
 Deno.test("Handoff ends a run whose first handle attempts again, as it was told too late", async () => {
-  const { clock, here, store } = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second, rival] = [claim(), claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await here.attempt(each, { enqueue: true });
-  await store.release(other);
+  const { clock, here, store, first, second } = await pair();
+  const rival = claimOf("a", "exclusive", LEASE);
   assert((await here.attempt(first, { enqueue: true })).granted);
   const woken = here.wakeup(second, new AbortController().signal);
   await clock.advance(LEASE + 1);
@@ -156,7 +163,7 @@ Deno.test("Handoff hands on nothing when the process sleeps for a minute before 
  */
 async function lateAttempt() {
   const { clock, here, store } = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const claim = () => claimOf("a", "exclusive", LEASE);
   const [other, first, second] = [claim(), claim(), claim()];
   await store.attempt(other, { enqueue: true });
   await here.attempt(first, { enqueue: true });
@@ -280,14 +287,7 @@ Deno.test("Handoff.release() leaves the lock to the next handle, also when stopp
 });
 
 Deno.test("Handoff asks for a member with a place of its own when the store wakes it", async () => {
-  const { here, store, first, second } = await pair();
-  const taken = Promise.withResolvers<void>();
-  store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
-  const granting = here.attempt(first, { enqueue: true });
-  const asking = here.attempt(second, { enqueue: true });
-  assert(!(await asking).granted);
-  taken.resolve();
-  assert((await granting).granted);
+  const { here, store, first, second } = await memberInQueue();
   // Elsewhere: this process is not notified.
   assertEquals(await store.evict("a"), 1);
   // Without a request it would be woken again at once, for ever.

@@ -236,25 +236,6 @@ Deno.test("Handoff keeps the lock for the next one when the first one releases t
   assertEquals(clock.pending, 0);
 });
 
-Deno.test("Handoff removes a member from the queue that it entered while it was taken out", async () => {
-  const { here, store, first, second } = await pair();
-  const taken = Promise.withResolvers<void>();
-  // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of
-  // that.
-  store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
-  const granting = here.attempt(first, { enqueue: true });
-  const asking = here.attempt(second, { enqueue: true });
-  taken.resolve();
-  assert((await granting).granted);
-  assert(!(await asking).granted);
-  assertEquals((await store.query()).pending.length, 1);
-  await here.release(first);
-  assert((await here.attempt(second, { enqueue: true })).granted);
-  await here.release(second);
-  await new Promise((resolve) => setTimeout(resolve, 0));
-  assertEquals(await leftovers(store), 0);
-});
-
 Deno.test("Handoff wakes those that a run has taken whose reply was lost", async () => {
   const { clock, store, here, others, get, wait, order } = scene();
   const holder = await get(others);
@@ -366,21 +347,6 @@ Deno.test("Handoff wakes the members of a run that was granted twice", async () 
   assert(next.granted && next.fence > granted!.fence);
   await here.release(second);
   assertEquals(await leftovers(store), 0);
-});
-
-Deno.test("query() lists the handles of a run in the place of its first one", async () => {
-  const { here, waiters, head, others, wait } = await row(3);
-  const rival = (await wait("s", others)).lock;
-  await head.release();
-  const second = await waiters[1]!;
-  const snapshot = await here.query!();
-  assertEquals(snapshot.held.map(({ owner }) => owner), [second.owner]);
-  assertEquals(snapshot.pending.length, 2);
-  await second.release();
-  const third = await waiters[2]!;
-  assertEquals(snapshot.pending[0]?.owner, third.owner);
-  await third.release();
-  await (await rival).release();
 });
 
 Deno.test("revocation() of a handle that was handed the lock resolves when that is evicted", async () => {

@@ -5,6 +5,7 @@ import type { Lock } from "../../src/lock/lock.ts";
 import { type AcquireOptions, checkAcquireOptions } from "../../src/lock/options.ts";
 import type { Attempt, AttemptOptions, Claim, Renewal, Store } from "../../src/contract/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { claimOf } from "../support/claims.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 
 /** The lease of every handle, unless a test gives another one, in milliseconds. */
@@ -87,7 +88,7 @@ export const leftovers = async (store: MemoryStore) => {
 /** Two handles of one process that wait behind another one, whose lock has just ended. */
 export async function pair() {
   const all = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const claim = () => claimOf("a", "exclusive", LEASE);
   const [other, first, second] = [claim(), claim(), claim()];
   await all.store.attempt(other, { enqueue: true });
   for (const each of [first, second]) await all.here.attempt(each, { enqueue: true });

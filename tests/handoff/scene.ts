@@ -58,6 +58,12 @@ export const unheard: Fate = async (go) => {
   throw new Error("cut off");
 };
 
+/** Tells waiters that the store wakes them: they need not attempt meanwhile. */
+export const sleeps: Fate = async (go, { operation }) => {
+  const reply = await go() as Attempt;
+  return operation === "attempt" && "retryAfter" in reply ? { ...reply, retryAfter: 25_000, maySleep: true } : reply;
+};
+
 /** A connection on which each way takes so many milliseconds. */
 export function slow(clock: Clock, ms: number): Fate {
   return async (go) => {

@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { LockLostError } from "../../src/contract/errors.ts";
-import type { Attempt } from "../../src/contract/store.ts";
 import { claimOf } from "../support/claims.ts";
 import { settled } from "../support/virtual_clock.ts";
-import { type Fate, type Process, Scene } from "./scene.ts";
+import { type Fate, type Process, Scene, sleeps } from "./scene.ts";
 
 /** How long the answer to an attempt takes that is slow, in milliseconds. */
 const SLOW_MS = 730;
@@ -21,12 +20,6 @@ function slowAnswer({ line }: Process, { clock }: Scene, fate: Fate = (go) => go
     return reply;
   };
 }
-
-/** Tells waiters that the store wakes them: they need not attempt meanwhile. */
-const sleeps: Fate = async (go, { operation }) => {
-  const reply = await go() as Attempt;
-  return operation === "attempt" && "retryAfter" in reply ? { ...reply, retryAfter: 25_000, maySleep: true } : reply;
-};
 
 Deno.test("acquire() is woken when its lease is too short to be handed the lock", async () => {
   const scene = new Scene();

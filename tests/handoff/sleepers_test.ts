@@ -1,11 +1,10 @@
 // Deno only: it makes a temporary file for SQLite.
 import { assert, assertEquals } from "@std/assert";
 import { StoreError } from "../../src/contract/errors.ts";
-import type { Attempt } from "../../src/contract/store.ts";
 import { FileStore } from "../../src/stores/sqlite/store.ts";
 import { claimOf } from "../support/claims.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
-import { type Fate, handoffOf, KINDS, lost, Scene, slow } from "./scene.ts";
+import { handoffOf, KINDS, lost, Scene, sleeps, slow } from "./scene.ts";
 
 for (const [when, options] of KINDS) {
   for (const pause of [0, 300, 2_500]) {
@@ -106,23 +105,17 @@ for (const [when, options] of KINDS) {
     const scene = new Scene();
     const { clock, rival, served } = scene;
     const here = scene.process(options);
-    const sleep: Fate = async (go, { operation }) => {
-      const reply = await go() as Attempt;
-      return operation === "attempt" && "retryAfter" in reply
-        ? { ...reply, retryAfter: 25_000, maySleep: true }
-        : reply;
-    };
     const before = await rival.acquire();
     // The first one pauses after a fault, so that the second one is ahead of it in the queue of the store.
     here.line.fate = lost;
     const ends = [(await here.section("first", 1)).end];
-    here.line.fate = sleep;
+    here.line.fate = sleeps;
     ends.push((await here.section("second", 1)).end);
     await clock.advance(2_000);
     // The store does not tell again that it is the turn of a waiter.
     here.line.notice = () => new Promise(() => {});
     here.line.fate = () => {
-      here.line.fate = sleep;
+      here.line.fate = sleeps;
       return Promise.reject(new StoreError("loading"));
     };
     await before.release();
