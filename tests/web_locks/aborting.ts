@@ -15,8 +15,7 @@ export const ABORTING: Steps = {
       if (given === undefined) await assertDomError(asked.done, "AbortError");
       else assert(await failure(asked.done) === given);
       assert(!asked.called());
-      held.release();
-      await held.done;
+      await held.end();
     }
   },
 
@@ -32,8 +31,7 @@ export const ABORTING: Steps = {
     held.release();
     await next.granted;
     assert(!asked.called());
-    next.release();
-    await next.done;
+    await next.end();
   },
 
   async "those who waited behind an aborted request are served"({ connect, name }) {
@@ -46,10 +44,7 @@ export const ABORTING: Steps = {
     controller.abort();
     await failure(writer.done);
     await late.granted;
-    for (const held of [reader, late]) {
-      held.release();
-      await held.done;
-    }
+    for (const held of [reader, late]) await held.end();
     assertEquals(await pending(locks, name), []);
   },
 

@@ -20,8 +20,7 @@ export const AVAILABLE: Steps = {
       assertEquals(await pending(locks, name), []);
       asked.release();
     }
-    held.release();
-    await held.done;
+    await held.end();
   },
 
   async "ifAvailable calls back with null when somebody waits"({ connect, name }) {
@@ -31,9 +30,7 @@ export const AVAILABLE: Steps = {
     const writer = await wait(locks, name);
     assertEquals(await locks.request(name, { mode: "shared", ifAvailable: true }, (lock) => lock), null);
     reader.release();
-    await writer.granted;
-    writer.release();
-    await writer.done;
+    await writer.end();
   },
 
   async "ifAvailable gives what the callback makes of null"({ connect, name }) {
@@ -47,7 +44,6 @@ export const AVAILABLE: Steps = {
     assertEquals(await locks.request(name, { ifAvailable: true }, () => Promise.resolve("busy")), "busy");
     assert(await failure(locks.request(name, { ifAvailable: true }, fail)) === reason);
     assert(await failure(locks.request(name, { ifAvailable: true }, () => Promise.reject(reason))) === reason);
-    held.release();
-    await held.done;
+    await held.end();
   },
 };

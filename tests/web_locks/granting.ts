@@ -6,9 +6,7 @@ export const GRANTING: Steps = {
   async "request() does not call back before it returns"({ connect, name }) {
     const asked = ask(connect(), name);
     assert(!asked.called());
-    await asked.granted;
-    asked.release();
-    await asked.done;
+    await asked.end();
   },
 
   async "request() calls back with the name and the mode of the lock"({ connect, name }) {
@@ -16,8 +14,7 @@ export const GRANTING: Steps = {
     for (const mode of ["exclusive", "shared"] as const) {
       const held = await hold(locks, name, { mode });
       assertEquals([held.lock?.name, held.lock?.mode], [name, mode]);
-      held.release();
-      await held.done;
+      await held.end();
     }
   },
 
@@ -38,9 +35,7 @@ export const GRANTING: Steps = {
     assert(!next.called());
     held.release("result");
     assertEquals(await held.done, "result");
-    await next.granted;
-    next.release();
-    await next.done;
+    await next.end();
   },
 
   async "request() holds the lock until the callback's promise is rejected"({ connect, name }) {
@@ -49,9 +44,7 @@ export const GRANTING: Steps = {
     const reason = { no: "error" };
     held.fail(reason);
     assert(await failure(held.done) === reason);
-    await next.granted;
-    next.release();
-    await next.done;
+    await next.end();
   },
 
   async "request() releases the lock when the callback returns no promise"({ connect, name }) {
@@ -91,10 +84,7 @@ export const GRANTING: Steps = {
     const second = await hold(connect(), `${name}:other`);
     const busy = await connect().request(name, { ifAvailable: true }, (lock) => lock);
     assertEquals(busy, null);
-    for (const held of [first, second]) {
-      held.release();
-      await held.done;
-    }
+    for (const held of [first, second]) await held.end();
   },
 
   async "an exclusive lock is not granted while anybody holds it"({ connect, name }) {
@@ -103,9 +93,7 @@ export const GRANTING: Steps = {
       const asked = await waitElsewhere(connect, name);
       assert(!asked.called());
       held.release();
-      await asked.granted;
-      asked.release();
-      await asked.done;
+      await asked.end();
     }
   },
 
@@ -114,10 +102,7 @@ export const GRANTING: Steps = {
     const all = [];
     for (let i = 0; i < 3; i++) all.push(await hold(connect(), name, { mode: "shared" }));
     assertEquals((await holders(locks, name)).map(({ mode }) => mode), ["shared", "shared", "shared"]);
-    for (const held of all) {
-      held.release();
-      await held.done;
-    }
+    for (const held of all) await held.end();
   },
 
   async "a shared lock is not granted while an exclusive one is held"({ connect, name }) {
@@ -125,9 +110,7 @@ export const GRANTING: Steps = {
     const asked = await waitElsewhere(connect, name, { mode: "shared" });
     assert(!asked.called());
     held.release();
-    await asked.granted;
-    asked.release();
-    await asked.done;
+    await asked.end();
   },
 
   async "a request is granted only when it is the first in the queue"({ connect, name }) {
@@ -139,9 +122,7 @@ export const GRANTING: Steps = {
     await writer.granted;
     assert(!late.called());
     writer.release();
-    await late.granted;
-    late.release();
-    await late.done;
+    await late.end();
   },
 
   async "requests are granted in the order in which they were made"({ connect, name }) {
@@ -206,9 +187,7 @@ export const GRANTING: Steps = {
     await Promise.all(readers.map(({ granted }) => granted));
     assert(!writer.called());
     for (const reader of readers) reader.release();
-    await writer.granted;
-    writer.release();
-    await writer.done;
+    await writer.end();
   },
 
   async "request() in a callback may ask for another lock, or for one that is not free"({ connect, name }) {

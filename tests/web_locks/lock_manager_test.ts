@@ -59,8 +59,7 @@ Deno.test("request() calls back with a fence that rises and a signal", async () 
   assertEquals([first.lock!.signal.aborted, thief.lock!.signal.aborted], [true, false]);
   assertInstanceOf(first.lock!.signal.reason, LockLostError);
   await failure(first.done);
-  thief.release();
-  await thief.done;
+  await thief.end();
   assert(!thief.lock!.signal.aborted, "a release is no loss");
 });
 
@@ -174,10 +173,7 @@ Deno.test("request() takes names that no store takes, but no longer ones", async
     const asked = await wait(locks, name);
     assertEquals(held.lock?.name, name);
     assert(store.names.every((stored) => stored.startsWith("-")));
-    for (const each of [held, asked]) {
-      each.release();
-      await each.done;
-    }
+    for (const each of [held, asked]) await each.end();
   }
   assertEquals(await locks.request("é".repeat(512), (lock) => lock?.name.length), 512);
   await assertRejects(() => locks.request(`${"é".repeat(512)}a`, () => {}), RangeError, "1024 bytes");
@@ -202,9 +198,7 @@ Deno.test("query() lists the manager of each request, and the owner of other loc
   assertEquals(await pending(a, "a"), [{ name: "a", mode: "exclusive", clientId: b.clientId }]);
   held.release();
   await other.release();
-  await asked.granted;
-  asked.release();
-  await asked.done;
+  await asked.end();
 });
 
 Deno.test("query() rejects with NotSupportedError when the store cannot list its locks", async () => {

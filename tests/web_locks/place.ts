@@ -26,6 +26,8 @@ export interface Held {
   release(value?: unknown): void;
   /** Rejects it. */
   fail(error: unknown): void;
+  /** Fulfils it once the callback was called, and waits for the end of the request. */
+  end(): Promise<void>;
 }
 
 /** A request, and how it goes on. */
@@ -49,7 +51,12 @@ export function ask(locks: Locks, name: string, options: LockOptions = {}): Aske
   // Most tests look at one of these alone.
   done.catch(refuse);
   granted.catch(() => {});
-  return { called: () => called, granted, done, release, fail };
+  const end = async () => {
+    await granted;
+    release(undefined);
+    await done;
+  };
+  return { called: () => called, granted, done, release, fail, end };
 }
 
 /** Requests a lock, and waits until the callback is called. */

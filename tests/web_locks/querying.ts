@@ -30,10 +30,7 @@ export const QUERYING: Steps = {
     const clients = (await holders(locks, name)).map(({ clientId }) => clientId);
     assertEquals(clients.length, 2);
     assertEquals(clients[0], clients[1]);
-    for (const held of all) {
-      held.release();
-      await held.done;
-    }
+    for (const held of all) await held.end();
   },
 
   async "query() lists the requests of a name in the order in which they were made"({ connect, name }) {

@@ -24,16 +24,14 @@ export const STEALING: Steps = {
     const thief = await hold(connect(), name, { steal: true });
     for (const held of all) await assertDomError(held.done, "AbortError");
     assertEquals((await holders(locks, name)).map(({ mode }) => mode), ["exclusive"]);
-    thief.release();
-    await thief.done;
+    await thief.end();
   },
 
   async "steal takes the lock from a thief"({ connect, name }) {
     const first = await hold(connect(), name, { steal: true });
     const second = await hold(connect(), name, { steal: true });
     await assertDomError(first.done, "AbortError");
-    second.release();
-    await second.done;
+    await second.end();
   },
 
   async "the last of several thieves has the lock though none of them is awaited"({ connect, name }) {
@@ -66,9 +64,7 @@ export const STEALING: Steps = {
     await first.granted;
     assert(!second.called());
     first.release();
-    await second.granted;
-    second.release();
-    await second.done;
+    await second.end();
   },
 
   async "what the callback gives after a steal changes nothing, for anybody"({ connect, name }) {
@@ -82,9 +78,6 @@ export const STEALING: Steps = {
     second.fail(new Error("too late"));
     await assertDomError(first.done, "AbortError");
     assertEquals(await connect().request(name, { ifAvailable: true }, (lock) => lock), null);
-    for (const held of [thief, other]) {
-      held.release();
-      await held.done;
-    }
+    for (const held of [thief, other]) await held.end();
   },
 };
