@@ -15,6 +15,20 @@ async function waiting(node: FaultyNode): Promise<string[]> {
   return (await node.query()).pending.map(({ owner }) => owner.slice(0, 36));
 }
 
+/** Makes nodes answer renewals when the returned promise is resolved. */
+function lateRenewals(nodes: readonly FaultyNode[]): PromiseWithResolvers<void> {
+  const late = Promise.withResolvers<void>();
+  for (const node of nodes) {
+    const renew = node.renew.bind(node);
+    node.renew = async (claim) => {
+      const renewal = await renew(claim);
+      await late.promise;
+      return renewal;
+    };
+  }
+  return late;
+}
+
 Deno.test("attempt() uses a fresh id in each round, which begins with the owner", async () => {
   const { nodes, open, store } = quorum(3);
   const holder = claimOf();
@@ -265,15 +279,7 @@ Deno.test("renew() answered after its lock was forgotten is lost, and leaves not
   const { clock, nodes, store } = quorum(3);
   const claim = claimOf("a", 1_000);
   assert((await store.attempt(claim, attempt)).granted);
-  const late = Promise.withResolvers<void>();
-  for (const node of nodes) {
-    const renew = node.renew.bind(node);
-    node.renew = async (claim) => {
-      const renewal = await renew(claim);
-      await late.promise;
-      return renewal;
-    };
-  }
+  const late = lateRenewals(nodes);
   // For so long that the answer, if it counted, would be in time.
   const renewal = store.renew({ ...claim, lease: 100 * LEASE });
   await clock.advance(2 * claim.lease);
@@ -302,15 +308,7 @@ Deno.test("renew() that is answered after the release brings nothing back", asyn
   const { clock, nodes, store } = quorum(3);
   const claim = claimOf();
   assert((await store.attempt(claim, attempt)).granted);
-  const late = Promise.withResolvers<void>();
-  for (const node of nodes) {
-    const renew = node.renew.bind(node);
-    node.renew = async (claim) => {
-      const renewal = await renew(claim);
-      await late.promise;
-      return renewal;
-    };
-  }
+  const late = lateRenewals(nodes);
   const renewal = store.renew(claim);
   assertEquals(await store.release(claim), true);
   late.resolve();
