@@ -235,9 +235,30 @@ Deno.test("acquireAll() whose store failed until its time is over reports the fa
   while (right.names.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
 });
 
+/** Has workers take overlapping names, each alone, so many times each. Returns how often. */
+async function overlap(
+  store: Store,
+  names: readonly string[],
+  { workers, each, wait }: { workers: number; each: number; wait: number },
+) {
+  const inside = new Map<string, number>();
+  let sections = 0;
+  await Promise.all(Array.from({ length: workers }, async (_, worker) => {
+    for (let i = 0; i < each; i++) {
+      const wanted = names.filter((_, n) => (worker * 7 + i * 3 + n * n) % 5 < 3);
+      await using locks = await acquireAll(store, wanted.toReversed(), { wait });
+      for (const name of locks.names) inside.set(name, (inside.get(name) ?? 0) + 1);
+      assert(locks.names.every((name) => inside.get(name) === 1), "alone");
+      await Promise.resolve();
+      for (const name of locks.names) inside.set(name, 0);
+      sections++;
+    }
+  }));
+  return sections;
+}
+
 Deno.test("acquireAll() of names that fail at times never deadlocks or shares a name", async () => {
   const right = scene();
-  const names = ["a", "b", "c", "d"];
   let asked = 0;
   const store = over(right, {
     attempt: async (claim, options) => {
@@ -251,39 +272,13 @@ Deno.test("acquireAll() of names that fail at times never deadlocks or shares a 
       return released;
     },
   });
-  const inside = new Map<string, number>();
-  let sections = 0;
-  await Promise.all(Array.from({ length: 8 }, async (_, worker) => {
-    for (let i = 0; i < 5; i++) {
-      const wanted = names.filter((_, n) => (worker * 7 + i * 3 + n * n) % 5 < 3);
-      await using locks = await acquireAll(store, wanted.toReversed(), { wait: 60_000 });
-      for (const name of locks.names) inside.set(name, (inside.get(name) ?? 0) + 1);
-      assert(locks.names.every((name) => inside.get(name) === 1), "alone");
-      await Promise.resolve();
-      for (const name of locks.names) inside.set(name, 0);
-      sections++;
-    }
-  }));
-  assertEquals(sections, 40);
+  assertEquals(await overlap(store, ["a", "b", "c", "d"], { workers: 8, each: 5, wait: 60_000 }), 40);
   while (right.names.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
 });
 
 Deno.test("acquireAll() of overlapping names never deadlocks or shares a name", async () => {
   const store = scene();
-  const names = ["a", "b", "c", "d", "e"];
-  const inside = new Map<string, number>();
-  let sections = 0;
-  await Promise.all(Array.from({ length: 12 }, async (_, worker) => {
-    for (let i = 0; i < 10; i++) {
-      const wanted = names.filter((_, n) => (worker * 7 + i * 3 + n * n) % 5 < 3);
-      await using locks = await acquireAll(store, wanted.toReversed(), { wait: 20_000 });
-      for (const name of locks.names) inside.set(name, (inside.get(name) ?? 0) + 1);
-      assert(locks.names.every((name) => inside.get(name) === 1), "alone");
-      await Promise.resolve();
-      for (const name of locks.names) inside.set(name, 0);
-      sections++;
-    }
-  }));
+  const sections = await overlap(store, ["a", "b", "c", "d", "e"], { workers: 12, each: 10, wait: 20_000 });
   assertEquals([sections, store.names], [120, []]);
 });
 
