@@ -3,7 +3,7 @@ import type { HandoffStore } from "../../src/handoff/handoff_store.ts";
 import { acquireFrom } from "../../src/lock/acquisition.ts";
 import { LockLostError, StoreError } from "../../src/contract/errors.ts";
 import { checkAcquireOptions } from "../../src/lock/options.ts";
-import type { Claim } from "../../src/contract/store.ts";
+import type { Attempt, Claim } from "../../src/contract/store.ts";
 import { LEASE, leftovers, pair, row, scene } from "./noted.ts";
 
 Deno.test("Handoff hands a lock on without a call of the store", async () => {
@@ -314,39 +314,38 @@ Deno.test("Handoff leaves no place of a member that attempts again when its lock
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Handoff ends a run that is lost when its head attempts again", async () => {
-  const { here, store, first, second, clock } = await pair();
-  await here.attempt(first, { enqueue: true });
-  await clock.advance(2 * LEASE);
-  const again = await here.attempt(first, { enqueue: true });
-  assert(again.granted);
+/** Checks that the first handle holds the lock by a grant without the member, which asks for itself. */
+async function assertAlone({ here, store, first, second }: Awaited<ReturnType<typeof pair>>, granted: Attempt) {
+  assert(granted.granted);
   assert(await isWoken(here, second), "the member asks by itself");
   assert(!(await here.attempt(second, { enqueue: true })).granted);
   assertEquals(await here.renew(first), "renewed");
   await here.release(first);
   const next = await here.attempt(second, { enqueue: true });
-  assert(next.granted && next.fence > again.fence);
+  assert(next.granted && next.fence > granted.fence);
   await here.release(second);
   assertEquals(await leftovers(store), 0);
+}
+
+Deno.test("Handoff ends a run that is lost when its head attempts again", async () => {
+  const all = await pair();
+  const { here, first, clock } = all;
+  await here.attempt(first, { enqueue: true });
+  await clock.advance(2 * LEASE);
+  const again = await here.attempt(first, { enqueue: true });
+  await assertAlone(all, again);
 });
 
 Deno.test("Handoff wakes the members of a run that was granted twice", async () => {
-  const { here, store, first, second } = await pair();
+  const all = await pair();
+  const { here, store, first } = all;
   const arrives = Promise.withResolvers<void>();
   store.reply = (call) => call === "attempt" ? arrives.promise : undefined;
   // The first attempt was not answered in time, and so there is a second one.
   const attempts = [1, 2].map(() => here.attempt(first, { enqueue: true }));
   arrives.resolve();
   const [, granted] = await Promise.all(attempts);
-  assert(granted!.granted);
-  assert(await isWoken(here, second), "the member asks by itself");
-  assert(!(await here.attempt(second, { enqueue: true })).granted);
-  assertEquals(await here.renew(first), "renewed");
-  await here.release(first);
-  const next = await here.attempt(second, { enqueue: true });
-  assert(next.granted && next.fence > granted!.fence);
-  await here.release(second);
-  assertEquals(await leftovers(store), 0);
+  await assertAlone(all, granted!);
 });
 
 Deno.test("revocation() of a handle that was handed the lock resolves when that is evicted", async () => {

@@ -21,14 +21,20 @@ function slowAnswer({ line }: Process, { clock }: Scene, fate: Fate = (go) => go
   };
 }
 
-Deno.test("acquire() is woken when its lease is too short to be handed the lock", async () => {
+/** A process whose first waiter asks for the lock, which is free, and gets a slow answer. */
+async function slowLeader() {
   const scene = new Scene();
-  const { clock, served } = scene;
   const here = scene.process({ keep: 10 });
   const direct = await here.acquire();
   const { end } = await here.section("leader", 1);
   slowAnswer(here, scene);
   await direct.release();
+  return { scene, here, end };
+}
+
+Deno.test("acquire() is woken when its lease is too short to be handed the lock", async () => {
+  const { scene, here, end } = await slowLeader();
+  const { clock, served } = scene;
   await clock.advance(SLOW_MS - 20);
   // One at a time asks, so this one sleeps.
   const short = await here.section("short", 1, { lease: SHORT_MS });
@@ -80,13 +86,8 @@ Deno.test("acquire() of a member with a short lease is woken when it is passed o
 });
 
 Deno.test("acquire() with a short lease survives a lost request and a minute asleep", async () => {
-  const scene = new Scene();
+  const { scene, here, end } = await slowLeader();
   const { clock, served } = scene;
-  const here = scene.process({ keep: 10 });
-  const direct = await here.acquire();
-  const { end } = await here.section("leader", 1);
-  slowAnswer(here, scene);
-  await direct.release();
   const short = await here.section("short", 1, { lease: SHORT_MS });
   await clock.advance(SLOW_MS - 1);
   here.line.fate = (go, { claim }) => claim?.lease === SHORT_MS ? Promise.reject(new Error("cut off")) : go();
