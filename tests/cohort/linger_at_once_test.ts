@@ -1,22 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { settled } from "../support/virtual_clock.ts";
-import { type Beginning, Place } from "./place.ts";
-import type { CohortOptions } from "@holdfast/lock/cohort";
-
-/** A handle of the process has the lock, and a rival waits: the store has said so. */
-async function contended(options: CohortOptions): Promise<{ place: Place; first: Beginning; rival: Beginning }> {
-  const place = new Place(options);
-  const holder = await place.acquire({}, place.memory);
-  const first = await place.begin();
-  const rival = await place.begin({}, place.memory);
-  await holder.release();
-  await settled();
-  assert(first.lock?.held && rival.lock === undefined);
-  return { place, first, rival };
-}
+import { Place } from "./place.ts";
 
 Deno.test("HandoffCohort keeps a contended lock while its handle asks again at once", async () => {
-  const { place, first, rival } = await contended({ keep: 10, linger: 10 });
+  const place = new Place({ keep: 10, linger: 10 });
+  const { first, rival } = await place.contended();
   let sections = 0;
   const work = async () => {
     for (let lock = first.lock!;; lock = await place.acquire()) {
@@ -42,7 +29,8 @@ Deno.test("HandoffCohort keeps a contended lock while its handle asks again at o
 });
 
 Deno.test("HandoffCohort gives a contended lock back before it turns to anything else", async () => {
-  const { place, first, rival } = await contended({ keep: 60_000, linger: 60_000 });
+  const place = new Place({ keep: 60_000, linger: 60_000 });
+  const { first, rival } = await place.contended();
   await first.lock!.release();
   // Only microtasks: no timer has fired, no message was read.
   for (let i = 0; i < 1_000 && rival.lock === undefined; i++) await undefined;
@@ -56,7 +44,8 @@ Deno.test("HandoffCohort gives a contended lock back before it turns to anything
 });
 
 Deno.test("HandoffCohort without linger gives a contended lock back at once", async () => {
-  const { place, first, rival } = await contended({ keep: 60_000 });
+  const place = new Place({ keep: 60_000 });
+  const { first, rival } = await place.contended();
   await first.lock!.release();
   const again = await place.begin();
   assert(rival.lock?.held && again.lock === undefined);

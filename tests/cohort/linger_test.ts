@@ -35,11 +35,7 @@ Deno.test("HandoffCohort lingers for linger after the last release, and within k
 
 Deno.test("HandoffCohort does not linger when the store has said that others wait", async () => {
   const place = new Place({ keep: 100, linger: 100 });
-  const holder = await place.acquire({}, place.memory);
-  const first = await place.begin();
-  const rival = await place.begin({}, place.memory);
-  await holder.release();
-  await settled();
+  const { first, rival } = await place.contended();
   await first.lock!.release();
   await settled();
   assert(rival.lock?.held);

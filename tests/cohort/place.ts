@@ -16,6 +16,7 @@ import type {
   Snapshot,
 } from "../../src/contract/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { Waiting } from "../handoff/scene.ts";
 import { ask, claimOf, grant } from "../support/claims.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
@@ -129,25 +130,36 @@ export class Place {
   }
 
   /** Begins to acquire the lock, and resolves when there is nothing left to do without time. */
-  async begin(options: AcquireOptions = {}, store: Store = this.cohort): Promise<Beginning> {
-    const beginning = new Beginning(this.acquire(options, store));
+  async begin(options: AcquireOptions = {}, store: Store = this.cohort): Promise<Waiting> {
+    const waiting = new Waiting(this.acquire(options, store));
     await settled();
-    return beginning;
+    return waiting;
   }
 
   /**
    * Makes handles of the cohort wait behind a rival that releases the lock then. The first one holds it when this
    * resolves. A handle that had been alone would hold it without the cohort.
    */
-  async row(...all: AcquireOptions[]): Promise<[first: Lock, ...waiters: Beginning[]]> {
+  async row(...all: AcquireOptions[]): Promise<[first: Lock, ...waiters: Waiting[]]> {
     const rival = await this.acquire({}, this.memory);
-    const row: Beginning[] = [];
+    const row: Waiting[] = [];
     for (const options of all) row.push(await this.begin(options));
     await rival.release();
     const [first, ...waiters] = row;
     const lock = await first!.promise;
     this.line.calls.length = 0;
     return [lock, ...waiters];
+  }
+
+  /** Makes a handle of the cohort hold the lock, and a rival wait: the store has said so. */
+  async contended(): Promise<{ first: Waiting; rival: Waiting }> {
+    const holder = await this.acquire({}, this.memory);
+    const first = await this.begin();
+    const rival = await this.begin({}, this.memory);
+    await holder.release();
+    await settled();
+    assert(first.lock?.held && rival.lock === undefined);
+    return { first, rival };
   }
 
   /**
@@ -171,19 +183,5 @@ export class Place {
     assertEquals(await this.memory.query(), { held: [], pending: [] });
     assertEquals(this.cohort.names, []);
     assertEquals(this.clock.pending, 0);
-  }
-}
-
-/** An acquire that goes on. */
-export class Beginning {
-  readonly promise: Promise<Lock>;
-  /** The lock, once it is held. */
-  lock: Lock | undefined;
-  /** The error, once it has failed. */
-  error: unknown;
-
-  constructor(promise: Promise<Lock>) {
-    this.promise = promise;
-    promise.then((lock) => this.lock = lock, (error: unknown) => this.error = error);
   }
 }
