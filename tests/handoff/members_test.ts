@@ -67,21 +67,6 @@ Deno.test("Handoff passes over a member that has given up before its turn", asyn
   assertEquals(await leftovers(all.store), 0);
 });
 
-Deno.test("Handoff gives the lock back when the last member gives up as its turn comes", async () => {
-  const all = scene();
-  const holder = await all.get(all.others);
-  const controller = new AbortController();
-  const first = (await all.wait("0")).lock;
-  const second = (await all.wait("1", all.here, { signal: controller.signal })).lock;
-  await holder.release();
-  const head = await first;
-  void head.release();
-  controller.abort(new Error("enough"));
-  await assertRejects(() => second, Error, "enough");
-  await all.clock.advance(0);
-  assertEquals(await leftovers(all.store), 0);
-});
-
 Deno.test("Handoff renews before it hands an older lease on, and passes its age", async () => {
   const { clock, store, waiters, head } = await row(3);
   await clock.advance(LEASE / 20);
