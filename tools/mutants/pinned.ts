@@ -33,202 +33,166 @@ export type Edit =
   /** Puts something in the place of an expression. */
   | { readonly replace: RegExp; readonly by: string; readonly within?: RegExp };
 
+/** Returns the faults of a target that the tests of one file must notice, by what goes wrong. */
+function of(
+  target: string,
+  test: string,
+  faults: Readonly<Record<string, Pick<Fault, "place" | "edit" | "open">>>,
+): Fault[] {
+  return Object.entries(faults).map(([name, fault]) => ({ name, target, test, ...fault }));
+}
+
 /** The faults. Each has survived all tests, or a campaign of injected faults, at some time. */
 export const FAULTS: readonly Fault[] = [
-  {
-    name: "a wait that was given up is never taken out of the queue",
-    target: "acquire",
-    test: "lock/acquire",
-    place: "Acquisition.#undo",
-    edit: { replace: /^\(\) => this\.#store\.release\(this\.claim\)$/, by: "() => {}" },
-  },
-  {
-    name: "a release is never sent",
-    target: "acquire",
-    test: "contract/release",
-    place: "releaseWithRetry",
-    edit: { replace: /^await store\.release\(claim\)$/, by: "true" },
-  },
-  {
-    name: "a lock that is to be kept for a while is released",
-    target: "acquire",
-    test: "lock/at_least",
-    place: "releaseWithRetry",
-    edit: { replace: /^last === undefined$/, by: "true" },
-  },
-  {
-    name: "of the events of a message only the first is told",
-    target: "etcd",
-    test: "stores/etcd/key_events",
-    place: "KeyEvents.#run",
-    edit: { replace: /^events\?\.at\(-1\)$/, by: "events?.[0]" },
-  },
-  {
-    name: "an event is not told to those who wait for just that revision",
-    target: "etcd",
-    test: "stores/etcd/key_events",
-    place: "KeyEvents.#tell",
-    edit: { replace: /^wanted <= revision$/, by: "wanted < revision" },
-  },
-  {
-    name: "a stream whose connection may be lost is used on",
-    target: "etcd",
-    test: "stores/etcd/key_events",
-    place: "EtcdWatches.watch",
-    edit: { remove: /endIfSilent\(\);$/ },
-  },
-  {
-    name: "a watch that could not be set is kept for good",
-    target: "zookeeper",
-    test: "stores/zookeeper/watch",
-    place: "NodeWatches.#begin",
-    edit: { remove: /^set\.catch\(end\);$/ },
-  },
-  {
-    name: "a read goes ahead of its sync",
-    target: "zookeeper",
-    test: "stores/zookeeper/sync",
-    place: "ZookeeperBackend.#synced",
-    edit: {
-      replace: /^Promise\.allSettled\(\[this\.#connection\.sync\(\), request\(\)\]\)$/,
-      by: "Promise.allSettled([request(), this.#connection.sync()]).then(([answer, synced]) => [synced, answer])",
+  ...of("acquire", "lock/acquire", {
+    "a wait that was given up is never taken out of the queue": {
+      place: "Acquisition.#undo",
+      edit: { replace: /^\(\) => this\.#store\.release\(this\.claim\)$/, by: "() => {}" },
     },
-  },
-  {
-    name: "a connection is ended because an earlier one was slow",
-    target: "zookeeper",
-    test: "stores/zookeeper/client",
-    place: "ZookeeperConnection.#unconnectedError",
-    edit: { drop: /^this\.#slow\.socket !== socket$/ },
-  },
-  {
-    name: "a grant that came after its deadline is accepted",
-    target: "lease",
-    test: "lock/lease",
-    place: "Lease.begin",
-    edit: { replace: /^this\.#times\.left\(now\) <= 0$/, by: "false" },
-  },
-  {
-    name: "the deadline counts from the reply to the attempt",
-    target: "lease",
-    test: "lock/lease",
-    place: "Lease.begin",
-    edit: {
-      replace: /^this\.#setTimer\(now\)$/,
-      by: "(this.#times.sent(now, this.claim.lease), this.#times.renewed(this.claim.lease), this.#setTimer(now))",
+  }),
+  ...of("acquire", "contract/release", {
+    "a release is never sent": {
+      place: "releaseWithRetry",
+      edit: { replace: /^await store\.release\(claim\)$/, by: "true" },
     },
-  },
-  {
-    name: "the deadline counts from the reply to the renewal",
-    target: "lease",
-    test: "lock/lease",
-    place: "Renewals.send",
-    edit: {
-      replace: /^this\.#times\.renewed\(trusted\)$/,
-      by: "(this.#times.sent(now, trusted), this.#times.renewed(trusted))",
+  }),
+  ...of("acquire", "lock/at_least", {
+    "a lock that is to be kept for a while is released": {
+      place: "releaseWithRetry",
+      edit: { replace: /^last === undefined$/, by: "true" },
     },
-  },
-  {
-    name: "a renewal that came after the deadline is accepted",
-    target: "lease",
-    test: "lock/lease",
-    place: "Renewals.send",
-    edit: { replace: /^this\.#times\.left\(now\) > 0$/, by: "true" },
-  },
-  {
-    name: "a lock is handed on that an eviction has taken which was sent before",
-    target: "handoff",
-    test: "handoff/revocation",
-    place: "HandoffStore.#revoke",
-    edit: {
-      replace: /^new Set\(\[\.\.\.grants\.keys\(\), \.\.\.this\.place\.sharing\(name\)\]\)$/,
-      by: "grants.keys()",
+  }),
+  ...of("etcd", "stores/etcd/key_events", {
+    "of the events of a message only the first is told": {
+      place: "KeyEvents.#run",
+      edit: { replace: /^events\?\.at\(-1\)$/, by: "events?.[0]" },
     },
-  },
-  {
-    name: "nobody is woken when the one that asks for all gives up",
-    target: "handoff",
-    test: "handoff/sleepers",
-    place: "NameHandoff.#leave",
-    edit: { remove: /^this\.#grants\.wakeLeaders\(\)/ },
-  },
-  {
-    name: "a waiter that is never answered ends the handoff",
-    target: "handoff",
-    test: "handoff/unanswered",
-    place: "LocalQueue.first",
-    edit: { drop: /^handle\.canLead\(now\)$/ },
-  },
-  {
-    name: "a waiter whose lease is too short to be handed the lock sleeps",
-    target: "handoff",
-    test: "handoff/short_leases",
-    place: "LocalQueue.leaders",
-    edit: { replace: /^!this\.canShare\(handle\)$/, by: "false" },
-  },
-  {
-    name: "a lease is fresh while a renewal of it is not answered",
-    target: "handoff",
-    test: "handoff/members",
-    place: "ProcessLease.isFresh",
-    edit: { drop: /^this\.#asked !== undefined$/ },
-  },
-  {
-    name: "what was granted before an eviction is handed on after it",
-    target: "handoff",
-    test: "handoff/late",
-    place: "LocalAttempts.#granted",
-    edit: { replace: /^sent\.revocations === this\.#grants\.revocations$/, by: "true" },
-  },
-  {
-    name: "a lock that lingers is given back before its renewal is answered, so that a try finds it busy",
-    target: "handoff",
-    test: "handoff/claims",
-    place: "lingerOn",
-    edit: { replace: /^renewing === undefined$/, by: "true" },
-  },
-  {
-    name: "a minority renews",
-    target: "redlock",
-    test: "redlock/attempt/quorum_attempt",
-    place: "Nodes.majority",
-    edit: { replace: /^this\.needed$/, by: "Math.max(1, this.needed - 1)" },
-  },
-  {
-    name: "the fence that a majority did not confirm is forgotten",
-    target: "redlock",
-    test: "redlock/attempt/quorum_attempt",
-    place: "QuorumAttempt.#confirm",
-    edit: { remove: /^this\.#highest\.note\(end\)/ },
-  },
-  {
-    name: "of the rounds that kept a place only the first is looked at",
-    target: "redlock",
-    test: "redlock/failing_nodes",
-    place: "NodeVote.#last",
-    edit: { remove: /^while / },
-  },
-  {
-    name: "the vote counts of a node whose queue was left",
-    target: "redlock",
-    test: "redlock/attempt/rounds",
-    place: "QuorumAttempt.#askCoordinator",
-    edit: { remove: /^if \(left !== undefined\)/ },
-  },
-  {
-    name: "a round that is being released is renewed",
-    target: "redlock",
-    test: "redlock/attempt/rounds",
-    place: "RedlockStore.renew",
-    edit: { drop: /^round\.released$/ },
-  },
-  {
-    name: "a round that was released meanwhile is kept after its renewal",
-    target: "redlock",
-    test: "redlock/attempt/rounds",
-    place: "RedlockStore.renew",
-    edit: { replace: /^!round\.released$/, by: "true" },
-  },
+    "an event is not told to those who wait for just that revision": {
+      place: "KeyEvents.#tell",
+      edit: { replace: /^wanted <= revision$/, by: "wanted < revision" },
+    },
+    "a stream whose connection may be lost is used on": {
+      place: "EtcdWatches.watch",
+      edit: { remove: /endIfSilent\(\);$/ },
+    },
+  }),
+  ...of("zookeeper", "stores/zookeeper/watch", {
+    "a watch that could not be set is kept for good": {
+      place: "NodeWatches.#begin",
+      edit: { remove: /^set\.catch\(end\);$/ },
+    },
+  }),
+  ...of("zookeeper", "stores/zookeeper/sync", {
+    "a read goes ahead of its sync": {
+      place: "ZookeeperBackend.#synced",
+      edit: {
+        replace: /^Promise\.allSettled\(\[this\.#connection\.sync\(\), request\(\)\]\)$/,
+        by: "Promise.allSettled([request(), this.#connection.sync()]).then(([answer, synced]) => [synced, answer])",
+      },
+    },
+  }),
+  ...of("zookeeper", "stores/zookeeper/client", {
+    "a connection is ended because an earlier one was slow": {
+      place: "ZookeeperConnection.#unconnectedError",
+      edit: { drop: /^this\.#slow\.socket !== socket$/ },
+    },
+  }),
+  ...of("lease", "lock/lease", {
+    "a grant that came after its deadline is accepted": {
+      place: "Lease.begin",
+      edit: { replace: /^this\.#times\.left\(now\) <= 0$/, by: "false" },
+    },
+    "the deadline counts from the reply to the attempt": {
+      place: "Lease.begin",
+      edit: {
+        replace: /^this\.#setTimer\(now\)$/,
+        by: "(this.#times.sent(now, this.claim.lease), this.#times.renewed(this.claim.lease), this.#setTimer(now))",
+      },
+    },
+    "the deadline counts from the reply to the renewal": {
+      place: "Renewals.send",
+      edit: {
+        replace: /^this\.#times\.renewed\(trusted\)$/,
+        by: "(this.#times.sent(now, trusted), this.#times.renewed(trusted))",
+      },
+    },
+    "a renewal that came after the deadline is accepted": {
+      place: "Renewals.send",
+      edit: { replace: /^this\.#times\.left\(now\) > 0$/, by: "true" },
+    },
+  }),
+  ...of("handoff", "handoff/revocation", {
+    "a lock is handed on that an eviction has taken which was sent before": {
+      place: "HandoffStore.#revoke",
+      edit: {
+        replace: /^new Set\(\[\.\.\.grants\.keys\(\), \.\.\.this\.place\.sharing\(name\)\]\)$/,
+        by: "grants.keys()",
+      },
+    },
+  }),
+  ...of("handoff", "handoff/sleepers", {
+    "nobody is woken when the one that asks for all gives up": {
+      place: "NameHandoff.#leave",
+      edit: { remove: /^this\.#grants\.wakeLeaders\(\)/ },
+    },
+  }),
+  ...of("handoff", "handoff/unanswered", {
+    "a waiter that is never answered ends the handoff": {
+      place: "LocalQueue.first",
+      edit: { drop: /^handle\.canLead\(now\)$/ },
+    },
+  }),
+  ...of("handoff", "handoff/short_leases", {
+    "a waiter whose lease is too short to be handed the lock sleeps": {
+      place: "LocalQueue.leaders",
+      edit: { replace: /^!this\.canShare\(handle\)$/, by: "false" },
+    },
+  }),
+  ...of("handoff", "handoff/members", {
+    "a lease is fresh while a renewal of it is not answered": {
+      place: "ProcessLease.isFresh",
+      edit: { drop: /^this\.#asked !== undefined$/ },
+    },
+  }),
+  ...of("handoff", "handoff/late", {
+    "what was granted before an eviction is handed on after it": {
+      place: "LocalAttempts.#granted",
+      edit: { replace: /^sent\.revocations === this\.#grants\.revocations$/, by: "true" },
+    },
+  }),
+  ...of("handoff", "handoff/claims", {
+    "a lock that lingers is given back before its renewal is answered, so that a try finds it busy": {
+      place: "lingerOn",
+      edit: { replace: /^renewing === undefined$/, by: "true" },
+    },
+  }),
+  ...of("redlock", "redlock/attempt/quorum_attempt", {
+    "a minority renews": {
+      place: "Nodes.majority",
+      edit: { replace: /^this\.needed$/, by: "Math.max(1, this.needed - 1)" },
+    },
+    "the fence that a majority did not confirm is forgotten": {
+      place: "QuorumAttempt.#confirm",
+      edit: { remove: /^this\.#highest\.note\(end\)/ },
+    },
+  }),
+  ...of("redlock", "redlock/failing_nodes", {
+    "of the rounds that kept a place only the first is looked at": {
+      place: "NodeVote.#last",
+      edit: { remove: /^while / },
+    },
+  }),
+  ...of("redlock", "redlock/attempt/rounds", {
+    "the vote counts of a node whose queue was left": {
+      place: "QuorumAttempt.#askCoordinator",
+      edit: { remove: /^if \(left !== undefined\)/ },
+    },
+    "a round that is being released is renewed": { place: "RedlockStore.renew", edit: { drop: /^round\.released$/ } },
+    "a round that was released meanwhile is kept after its renewal": {
+      place: "RedlockStore.renew",
+      edit: { replace: /^!round\.released$/, by: "true" },
+    },
+  }),
   {
     name: "an attempt that a wake-up brings uses up a retry",
     target: "compat",
