@@ -193,181 +193,136 @@ export const FAULTS: readonly Fault[] = [
       edit: { replace: /^!round\.released$/, by: "true" },
     },
   }),
-  {
-    name: "an attempt that a wake-up brings uses up a retry",
-    target: "compat",
-    test: "packages/compat/tests/limited_store",
-    place: "LimitedStore.attempt",
-    edit: { replace: /^this\.#now\(\) >= this\.#dueAt$/, by: "true" },
-  },
-  {
-    name: "a call ends before its last attempt",
-    target: "compat",
-    test: "packages/compat/tests/limited_store",
-    place: "LimitedStore.#refuse",
-    edit: { replace: /^this\.#made >= attempts$/, by: "this.#made + 1 >= attempts" },
-  },
-  {
-    name: "the first attempt is one of the retries",
-    target: "compat",
-    test: "packages/compat/tests/options",
-    place: "limitsOf",
-    edit: { replace: /^retryCount \+ 1$/, by: "retryCount" },
-  },
-  {
-    name: "a second client of Bun that is made after the close stays connected",
-    target: "clients",
-    test: "stores/redis/clients/bun",
-    place: "BunPort.#subscribe.connect",
-    edit: { remove: /^if \(isClosed\) return client\.close\(\);$/ },
-  },
-  {
-    name: "a second client of node-redis that connects after the close stays connected",
-    target: "clients",
-    test: "stores/redis/clients/node_redis/second_connection",
-    place: "subscribeOver.connect",
-    edit: { remove: /^if \(isClosed\) destroy\(client!\);$/ },
-  },
-  {
-    name: "what waits for a connection of node-redis waits on after the close",
-    target: "clients",
-    test: "stores/redis/clients/connection_events",
-    place: "NodeRedisPort.constructor.closed",
-    edit: { remove: /^this\.#database\.closed\(/ },
-  },
-  {
-    name: "a request over REST without an answer is no cut",
-    target: "clients",
-    test: "stores/redis/clients/upstash/rest_client",
-    place: "WordsPort.send",
-    edit: { remove: /^this\.connection\.cut\(\);$/ },
-  },
-  {
-    name: "an answer of REST that may come from a proxy proves that nothing was done",
-    target: "clients",
-    test: "stores/redis/clients/upstash/rest_client",
-    place: "resultOf",
-    edit: { remove: /^if \(mayBeDone\(/ },
-  },
-  {
-    name: "a wait of a caller that is gone is held open",
-    target: "durable_object",
-    test: "stores/durable_object/holding",
-    place: "LockServer.#hold",
-    edit: { remove: /^if \(signal\?\.aborted\) end\(\);$/ },
-  },
-  {
-    name: "a wait that was replaced hides the one that has replaced it",
-    target: "durable_object",
-    test: "stores/durable_object/holding",
-    place: "LockServer.#hold",
-    edit: { replace: /^this\.#held\.get\(key\) === controller$/, by: "true" },
-  },
-  {
-    name: "a call of a handle that comes again is executed again",
-    target: "durable_object",
-    test: "stores/durable_object/call_numbers",
-    place: "CallNumbers.accept",
-    edit: { replace: /^number <= \(this\.#calls\.get\(caller\)\?\.\[1\] \?\? -1\)$/, by: "false" },
-  },
-  {
-    name: "a lock object's reply to another call is taken",
-    target: "durable_object",
-    test: "stores/durable_object/requests",
-    place: "parseReply",
-    edit: { replace: /^fits\(reply, REPLIES\[what\]\)$/, by: "true" },
-  },
-  {
-    name: "a ticket that the file has lost is not restored",
-    target: "sqlite",
-    test: "stores/sqlite/kinds",
-    place: "FileStore.#writeAttempt",
-    edit: { replace: /^waiter\?\.ticket$/, by: "undefined" },
-  },
-  {
-    name: "a heartbeat from the future counts for ever",
-    target: "sqlite",
-    test: "stores/sqlite/dead_clients",
-    place: "ALIVE",
-    edit: { replace: /^"\(q\.client = \? OR abs\(\? - c\.seen\) < \?\)"$/, by: '"(q.client = ? OR ? - c.seen < ?)"' },
-  },
-  {
-    name: "a connection that was lost during its probe counts as open",
-    target: "postgres",
-    test: "stores/postgres/notifications",
-    place: "Notifications.#open",
-    edit: { remove: /^if \(isLost\)/ },
-  },
-  {
-    name: "notifications that were lost before a watch are not missed",
-    target: "postgres",
-    test: "stores/postgres/notifications",
-    place: "Notifications.#mayBeOld",
-    edit: { drop: /^asked\.at < this\.#openedAt$/ },
-  },
-  {
-    name: "a connection over which nobody watches after all stays open",
-    target: "postgres",
-    test: "stores/postgres/notifications",
-    place: "Notifications.#open",
-    edit: { remove: /^this\.#closeLater\(\);$/ },
-  },
-  {
-    name: "a statement over pg waits for ever",
-    target: "postgres",
-    test: "stores/postgres/connections",
-    place: "PostgresConnections.#sendToPg",
-    edit: { replace: /^\{ text, \.\.\.prepared, "query_timeout": limit \}$/, by: "{ text, ...prepared }" },
-  },
-  {
-    name: "every store with waiters reads at each handoff",
-    target: "postgres",
-    test: "stores/postgres/notifications",
-    place: "Notifications.#notified",
-    edit: { replace: /^heir === undefined \|\| heir === watch\.store$/, by: "true" },
-  },
-  {
-    name: "a connection that does not answer is kept",
-    target: "mysql",
-    test: "stores/mysql/connections",
-    place: "Mysql2Connections.run",
-    edit: { drop: /^code === TIMED_OUT$/ },
-  },
-  {
-    name: "rows that the server leaves out are not missed",
-    target: "mysql",
-    test: "stores/mysql/connections",
-    place: "MysqlBackend.#look",
-    edit: { remove: /^if \(Number\(limit\) < SCARCE_ROWS\)/ },
-  },
-  {
-    name: "a statement that waits for a connection is late without a reason",
-    target: "mysql",
-    test: "stores/mysql/connections",
-    place: "Mysql2Connections.#connection",
-    edit: { remove: /^this\.#waiting\+\+/ },
-  },
-  {
-    name: "the fence that a snapshot has is taken for the last one",
-    target: "guard",
-    test: "guard/anomalies",
-    place: "inMysql",
-    edit: { replace: /^`\$\{select\} FOR UPDATE`$/, by: "select" },
-  },
-  {
-    name: "a transaction whose snapshot is older than its lock is accepted",
-    target: "guard",
-    test: "guard/anomalies",
-    place: "inMysql",
-    edit: { remove: /^if \(await fenceOf\(select\) !== present\)/ },
-  },
-  {
-    name: "a savepoint is taken for the transaction",
-    target: "guard",
-    test: "guard/anomalies",
-    place: "inPostgres",
-    edit: { remove: /^if \(Number\(row\[0\]\) !== 1\)/ },
-  },
+  ...of("compat", "packages/compat/tests/limited_store", {
+    "an attempt that a wake-up brings uses up a retry": {
+      place: "LimitedStore.attempt",
+      edit: { replace: /^this\.#now\(\) >= this\.#dueAt$/, by: "true" },
+    },
+    "a call ends before its last attempt": {
+      place: "LimitedStore.#refuse",
+      edit: { replace: /^this\.#made >= attempts$/, by: "this.#made + 1 >= attempts" },
+    },
+  }),
+  ...of("compat", "packages/compat/tests/options", {
+    "the first attempt is one of the retries": {
+      place: "limitsOf",
+      edit: { replace: /^retryCount \+ 1$/, by: "retryCount" },
+    },
+  }),
+  ...of("clients", "stores/redis/clients/bun", {
+    "a second client of Bun that is made after the close stays connected": {
+      place: "BunPort.#subscribe.connect",
+      edit: { remove: /^if \(isClosed\) return client\.close\(\);$/ },
+    },
+  }),
+  ...of("clients", "stores/redis/clients/node_redis/second_connection", {
+    "a second client of node-redis that connects after the close stays connected": {
+      place: "subscribeOver.connect",
+      edit: { remove: /^if \(isClosed\) destroy\(client!\);$/ },
+    },
+  }),
+  ...of("clients", "stores/redis/clients/connection_events", {
+    "what waits for a connection of node-redis waits on after the close": {
+      place: "NodeRedisPort.constructor.closed",
+      edit: { remove: /^this\.#database\.closed\(/ },
+    },
+  }),
+  ...of("clients", "stores/redis/clients/upstash/rest_client", {
+    "a request over REST without an answer is no cut": {
+      place: "WordsPort.send",
+      edit: { remove: /^this\.connection\.cut\(\);$/ },
+    },
+    "an answer of REST that may come from a proxy proves that nothing was done": {
+      place: "resultOf",
+      edit: { remove: /^if \(mayBeDone\(/ },
+    },
+  }),
+  ...of("durable_object", "stores/durable_object/holding", {
+    "a wait of a caller that is gone is held open": {
+      place: "LockServer.#hold",
+      edit: { remove: /^if \(signal\?\.aborted\) end\(\);$/ },
+    },
+    "a wait that was replaced hides the one that has replaced it": {
+      place: "LockServer.#hold",
+      edit: { replace: /^this\.#held\.get\(key\) === controller$/, by: "true" },
+    },
+  }),
+  ...of("durable_object", "stores/durable_object/call_numbers", {
+    "a call of a handle that comes again is executed again": {
+      place: "CallNumbers.accept",
+      edit: { replace: /^number <= \(this\.#calls\.get\(caller\)\?\.\[1\] \?\? -1\)$/, by: "false" },
+    },
+  }),
+  ...of("durable_object", "stores/durable_object/requests", {
+    "a lock object's reply to another call is taken": {
+      place: "parseReply",
+      edit: { replace: /^fits\(reply, REPLIES\[what\]\)$/, by: "true" },
+    },
+  }),
+  ...of("sqlite", "stores/sqlite/kinds", {
+    "a ticket that the file has lost is not restored": {
+      place: "FileStore.#writeAttempt",
+      edit: { replace: /^waiter\?\.ticket$/, by: "undefined" },
+    },
+  }),
+  ...of("sqlite", "stores/sqlite/dead_clients", {
+    "a heartbeat from the future counts for ever": {
+      place: "ALIVE",
+      edit: { replace: /^"\(q\.client = \? OR abs\(\? - c\.seen\) < \?\)"$/, by: '"(q.client = ? OR ? - c.seen < ?)"' },
+    },
+  }),
+  ...of("postgres", "stores/postgres/notifications", {
+    "a connection that was lost during its probe counts as open": {
+      place: "Notifications.#open",
+      edit: { remove: /^if \(isLost\)/ },
+    },
+    "notifications that were lost before a watch are not missed": {
+      place: "Notifications.#mayBeOld",
+      edit: { drop: /^asked\.at < this\.#openedAt$/ },
+    },
+    "a connection over which nobody watches after all stays open": {
+      place: "Notifications.#open",
+      edit: { remove: /^this\.#closeLater\(\);$/ },
+    },
+    "every store with waiters reads at each handoff": {
+      place: "Notifications.#notified",
+      edit: { replace: /^heir === undefined \|\| heir === watch\.store$/, by: "true" },
+    },
+  }),
+  ...of("postgres", "stores/postgres/connections", {
+    "a statement over pg waits for ever": {
+      place: "PostgresConnections.#sendToPg",
+      edit: { replace: /^\{ text, \.\.\.prepared, "query_timeout": limit \}$/, by: "{ text, ...prepared }" },
+    },
+  }),
+  ...of("mysql", "stores/mysql/connections", {
+    "a connection that does not answer is kept": {
+      place: "Mysql2Connections.run",
+      edit: { drop: /^code === TIMED_OUT$/ },
+    },
+    "rows that the server leaves out are not missed": {
+      place: "MysqlBackend.#look",
+      edit: { remove: /^if \(Number\(limit\) < SCARCE_ROWS\)/ },
+    },
+    "a statement that waits for a connection is late without a reason": {
+      place: "Mysql2Connections.#connection",
+      edit: { remove: /^this\.#waiting\+\+/ },
+    },
+  }),
+  ...of("guard", "guard/anomalies", {
+    "the fence that a snapshot has is taken for the last one": {
+      place: "inMysql",
+      edit: { replace: /^`\$\{select\} FOR UPDATE`$/, by: "select" },
+    },
+    "a transaction whose snapshot is older than its lock is accepted": {
+      place: "inMysql",
+      edit: { remove: /^if \(await fenceOf\(select\) !== present\)/ },
+    },
+    "a savepoint is taken for the transaction": {
+      place: "inPostgres",
+      edit: { remove: /^if \(Number\(row\[0\]\) !== 1\)/ },
+    },
+  }),
   {
     name: "names that are made have no others removed",
     target: "cas",
