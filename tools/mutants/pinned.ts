@@ -323,362 +323,215 @@ export const FAULTS: readonly Fault[] = [
       edit: { remove: /^if \(Number\(row\[0\]\) !== 1\)/ },
     },
   }),
-  {
-    name: "names that are made have no others removed",
-    target: "cas",
-    test: "engine/sweeper",
-    place: "CasLock.#write",
-    edit: { remove: /^if \(seen\.isAbsent\)/ },
-  },
-  {
-    name: "stores that sweep at the same time look at one page",
-    target: "cas",
-    test: "engine/sweeper",
-    place: "DocumentSweeper.#takePage",
-    edit: {
-      replace: /^\(await this\.#backend\.write\(POSITION, cursor, position\.version, \{\}\)\)\.written$/,
-      by: "await this.#backend.write(POSITION, cursor, position.version, {})",
+  ...of("cas", "engine/sweeper", {
+    "names that are made have no others removed": {
+      place: "CasLock.#write",
+      edit: { remove: /^if \(seen\.isAbsent\)/ },
     },
-  },
-  {
-    name: "a clock that was set forward during a call counts",
-    target: "cas",
-    test: "engine/seen",
-    place: "Seen.isStale",
-    edit: { replace: /^Math\.abs\(monotonic - wall\)$/, by: "(monotonic - wall)" },
-  },
-  {
-    name: "of several leases that are over the server checks the last one alone",
-    target: "cas",
-    test: "engine/tidy",
-    place: "tidy",
-    edit: { replace: /^Math\.max\(notBefore \?\? 0, end\)$/, by: "end" },
-  },
-  {
-    name: "a waiter that was struck off sleeps on",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "OwnWaiters.wakeFor",
-    edit: { drop: /^absent$/ },
-  },
-  {
-    name: "a member of a run is woken as one that was struck off",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "attempt.grant",
-    edit: { remove: /^local\.take\(run\);$/ },
-  },
-  {
-    name: "a waiter is dead while its attempt is not answered",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "OwnWaiters.#isAlive",
-    edit: { drop: /^attempts > 0$/ },
-  },
-  {
-    name: "a look for a loss that has failed is the last one",
-    target: "cas",
-    test: "engine/revocation",
-    place: "CasStore.revocation",
-    edit: { replace: /^asking = false$/, by: "undefined" },
-  },
-  {
-    name: "a renewal leaves the timer of the one before named",
-    target: "cas",
-    test: "engine/timers",
-    place: "renew",
-    edit: { replace: /^view\.timerFor\(holder\.lease\)$/, by: "view.timerFor(holder.lease) ?? holder.timer" },
-  },
-  {
-    name: "a timer is named that does not last for the lease",
-    target: "cas",
-    test: "engine/timers",
-    place: "OwnTimers.lasting",
-    edit: { replace: /^left >= ms$/, by: "left > 0" },
-  },
-  {
-    name: "a timer is counted by the monotonic clock alone",
-    target: "cas",
-    test: "engine/timers",
-    place: "leftOf",
-    edit: { replace: /^elapsed\(sentAt, now\)$/, by: "(now.monotonic - sentAt.monotonic)" },
-  },
-  {
-    name: "a timer is trusted to the end by a clock that drifts",
-    target: "cas",
-    test: "engine/timers",
-    place: "leftOf",
-    edit: { replace: /^drift\(ms\)$/, by: "0" },
-  },
-  {
-    name: "a timer is over because the server did not answer",
-    target: "cas",
-    test: "engine/timers",
-    place: "OwnTimers.areOver",
-    edit: { replace: /^false$/, by: "true" },
-  },
-  {
-    name: "a timer that is being started outlives the last lock",
-    target: "cas",
-    test: "engine/timers",
-    place: "OwnTimers.drop",
-    edit: { remove: /^over\.abort\(\);$/ },
-  },
-  {
-    name: "a renewal waits for a timer",
-    target: "cas",
-    test: "engine/timers",
-    place: "CasStore.renew",
-    edit: {
-      replace: /^timers\?\.keep\(handleOf\(claim\), claim\.lease\)$/,
-      by: "await timers?.provide([claim.lease])",
+    "stores that sweep at the same time look at one page": {
+      place: "DocumentSweeper.#takePage",
+      edit: {
+        replace: /^\(await this\.#backend\.write\(POSITION, cursor, position\.version, \{\}\)\)\.written$/,
+        by: "await this.#backend.write(POSITION, cursor, position.version, {})",
+      },
     },
-  },
-  {
-    name: "no caller starts a timer for a holder that has none",
-    target: "cas",
-    test: "engine/timers",
-    place: "isTooShort",
-    edit: { replace: /^patience < view\.left\(period\) \+ WATCHED_MS$/, by: "false" },
-  },
-  {
-    name: "a client's clock is compared although the server has timers",
-    target: "cas",
-    test: "engine/timers",
-    place: "CasLock.#view",
-    edit: { drop: /^this\.#succession === undefined$/ },
-  },
-  {
-    name: "what has failed is answered from an old document",
-    target: "cas",
-    test: "engine/plan",
-    place: "planOf",
-    edit: { replace: /^\{ needs: "read", answer \}$/, by: '{ needs: "seen", answer }' },
-  },
-  {
-    name: "a plan needs what the call needs that needs least",
-    target: "cas",
-    test: "engine/plan",
-    place: "planOf",
-    edit: {
-      replace: /^NEEDS\.find\(\(need\) => all\.includes\(need\)\)$/,
-      by: "NEEDS.findLast((need) => all.includes(need))",
+  }),
+  ...of("cas", "engine/seen", {
+    "a clock that was set forward during a call counts": {
+      place: "Seen.isStale",
+      edit: { replace: /^Math\.abs\(monotonic - wall\)$/, by: "(monotonic - wall)" },
     },
-  },
-  {
-    name: "a lease that may have ended since the server told its time is not asked for",
-    target: "cas",
-    test: "engine/plan",
-    place: "planOf",
-    edit: { replace: /^end <= now$/, by: "end < now" },
-  },
-  {
-    name: "timers are named where they keep nobody waiting",
-    target: "cas",
-    test: "engine/plan",
-    place: "planOf",
-    edit: { drop: /^effects\.some\(\(\[, \{ blocked \}\]\) => blocked\)$/ },
-  },
-  {
-    name: "that a process was passed over is no news",
-    target: "cas",
-    test: "engine/plan",
-    place: "planOf",
-    edit: { drop: /^passesOver$/ },
-  },
-  {
-    name: "room for waiters is given out twice",
-    target: "cas",
-    test: "engine/plan",
-    place: "roomIn",
-    edit: { remove: /^taken \+= bytes;$/ },
-  },
-  {
-    name: "renewals have no room for the names of timers",
-    target: "cas",
-    test: "engine/plan",
-    place: "roomIn",
-    edit: { replace: /^\(HOLDER_GROWTH_BYTES \+ timerBytes\)$/, by: "HOLDER_GROWTH_BYTES" },
-  },
-  {
-    name: "writes are noted that may be executed twice",
-    target: "cas",
-    test: "engine/plan",
-    place: "noteWrite",
-    edit: { remove: /^if \(!effects\.some/ },
-  },
-  {
-    name: "a member of a run is a waiter",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "OwnWaiters.owns",
-    edit: { drop: /^!waiter\.isTaken$/ },
-  },
-  {
-    name: "a new remote object knows handles that have not asked it",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "OwnWaiters.owns",
-    edit: { drop: /^!isKnown$/ },
-  },
-  {
-    name: "a waiter lives on while its machine sleeps",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "OwnWaiters.#isAlive",
-    edit: {
-      replace: /^elapsed\(activeAt, this\.#clock\.now\(\)\)$/,
-      by: "(this.#clock.now().monotonic - activeAt.monotonic)",
+    "an old time of the server is as young as the reply": {
+      place: "Seen.replaced",
+      edit: { replace: /^this\.#trip$/, by: "trip" },
     },
-  },
-  {
-    name: "an older reply takes the place of a waiter away",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "OwnWaiters.keepPlace",
-    edit: { replace: /^waiter\.place \?\?= \{ ticket, queuedAt \}$/, by: "waiter.place = { ticket, queuedAt }" },
-  },
-  {
-    name: "the last attempt comes when the wait is over",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "OwnWaiters.retryAfter",
-    edit: { replace: /^Math\.min\(ms, untilLast\)$/, by: "ms" },
-  },
-  {
-    name: "a handle is dead that gives its place away",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "OwnWaiters.succeed",
-    edit: { replace: /^this\.notice\(from\)$/, by: "this.get(from)" },
-  },
-  {
-    name: "an old time of the server is as young as the reply",
-    target: "cas",
-    test: "engine/seen",
-    place: "Seen.replaced",
-    edit: { replace: /^this\.#trip$/, by: "trip" },
-  },
-  {
-    name: "the time of the server stands still while the machine sleeps",
-    target: "cas",
-    test: "engine/seen",
-    place: "Seen.latest",
-    edit: { replace: /^elapsed\(this\.#trip\.sentAt, now\)$/, by: "(now.monotonic - this.#trip.sentAt.monotonic)" },
-  },
-  {
-    name: "a document is looked at that a plan changes",
-    target: "cas",
-    test: "engine/seen",
-    place: "Seen.take",
-    edit: { remove: /^this\.#document = undefined;$/ },
-  },
-  {
-    name: "the length of a document is that of its text",
-    target: "cas",
-    test: "engine/seen",
-    place: "Seen.isLongerThan",
-    edit: { replace: /^this\.bytes\(\)$/, by: "length" },
-  },
-  {
-    name: "what is seen for the first time is new",
-    target: "cas",
-    test: "engine/seen",
-    place: "Seen.constructor",
-    edit: { replace: /^Infinity$/, by: "0" },
-  },
-  {
-    name: "what is seen again is new",
-    target: "cas",
-    test: "engine/seen",
-    place: "Seen.constructor",
-    edit: { replace: /^before\.#known\(period\)$/, by: "undefined" },
-  },
-  {
-    name: "what may be old is as young as the slower clock says",
-    target: "cas",
-    test: "engine/seen",
-    place: "Seen.ageAtMost",
-    edit: { replace: /^elapsed\(known\.firstSeen, now\)$/, by: "leastElapsed(known.firstSeen, now)" },
-  },
-  {
-    name: "who cannot watch goes by the written end alone",
-    target: "cas",
-    test: "engine/view",
-    place: "DocumentView.left",
-    edit: { replace: /^Math\.min\(unseen, end \+ this\.skew - this\.now\)$/, by: "end - this.now" },
-  },
-  {
-    name: "what was seen for long enough lasts on by a clock that was set back",
-    target: "cas",
-    test: "engine/view",
-    place: "DocumentView.left",
-    edit: { replace: /^Math\.min\(unseen, end \+ this\.skew - this\.time\)$/, by: "end + this.skew - this.time" },
-  },
-  {
-    name: "a timer is over of which the server knows nothing",
-    target: "cas",
-    test: "engine/view",
-    place: "DocumentView.left",
-    edit: {
-      replace: /^this\.#options\.answers\.get\(timer\) === true$/,
-      by: "this.#options.answers.has(timer) && this.#options.answers.get(timer) !== false",
+    "the time of the server stands still while the machine sleeps": {
+      place: "Seen.latest",
+      edit: { replace: /^elapsed\(this\.#trip\.sentAt, now\)$/, by: "(now.monotonic - this.#trip.sentAt.monotonic)" },
     },
-  },
-  {
-    name: "nobody starts a timer in the place of one that is unknown",
-    target: "cas",
-    test: "engine/view",
-    place: "DocumentView.timerOf",
-    edit: { replace: /^isUnknown \? undefined : timer$/, by: "timer" },
-  },
-  {
-    name: "all of a crowd start timers",
-    target: "cas",
-    test: "engine/own_waiters",
-    place: "OwnWaiters.patienceInQueue",
-    edit: { replace: /^\(1 \+ rank\)$/, by: "1" },
-  },
-  {
-    name: "a call that is refused again and again never pauses for longer",
-    target: "cas",
-    test: "engine/contention",
-    place: "DocumentContention.refused",
-    edit: { replace: /^this\.#pauses\+\+$/, by: "this.#pauses" },
-  },
-  {
-    name: "calls pause for long after a write that was accepted",
-    target: "cas",
-    test: "engine/contention",
-    place: "DocumentContention.accepted",
-    edit: { remove: /^this\.#pauses = 0;$/ },
-  },
-  {
-    name: "an urgent call that may not be passed leaves those behind it",
-    target: "cas",
-    test: "engine/contention",
-    place: "DocumentContention.refused",
-    edit: { drop: /^urgent\.some\(\(\{ change \}\) => !change\.passes\)$/ },
-  },
-  {
-    name: "a call pauses although it has only seen an old document",
-    target: "cas",
-    test: "engine/contention",
-    place: "DocumentContention.refused",
-    edit: { remove: /^if \(looks && yields === 0\)/ },
-  },
-  {
-    name: "a crowd that enters the queue lets nobody pass",
-    target: "cas",
-    test: "engine/contention",
-    place: "yieldMs",
-    edit: { replace: /^counter % IN_A_ROW === 0$/, by: "false" },
-  },
-  {
-    name: "a waiter is refused for longer than its caller believes",
-    target: "cas",
-    test: "engine/contention",
-    place: "DocumentContention.patient",
-    edit: { replace: /^LONGEST_WAITING_MS$/, by: "LONGEST_MS" },
-  },
+    "a document is looked at that a plan changes": {
+      place: "Seen.take",
+      edit: { remove: /^this\.#document = undefined;$/ },
+    },
+    "the length of a document is that of its text": {
+      place: "Seen.isLongerThan",
+      edit: { replace: /^this\.bytes\(\)$/, by: "length" },
+    },
+    "what is seen for the first time is new": { place: "Seen.constructor", edit: { replace: /^Infinity$/, by: "0" } },
+    "what is seen again is new": {
+      place: "Seen.constructor",
+      edit: { replace: /^before\.#known\(period\)$/, by: "undefined" },
+    },
+    "what may be old is as young as the slower clock says": {
+      place: "Seen.ageAtMost",
+      edit: { replace: /^elapsed\(known\.firstSeen, now\)$/, by: "leastElapsed(known.firstSeen, now)" },
+    },
+  }),
+  ...of("cas", "engine/tidy", {
+    "of several leases that are over the server checks the last one alone": {
+      place: "tidy",
+      edit: { replace: /^Math\.max\(notBefore \?\? 0, end\)$/, by: "end" },
+    },
+  }),
+  ...of("cas", "engine/own_waiters", {
+    "a waiter that was struck off sleeps on": { place: "OwnWaiters.wakeFor", edit: { drop: /^absent$/ } },
+    "a member of a run is woken as one that was struck off": {
+      place: "attempt.grant",
+      edit: { remove: /^local\.take\(run\);$/ },
+    },
+    "a waiter is dead while its attempt is not answered": {
+      place: "OwnWaiters.#isAlive",
+      edit: { drop: /^attempts > 0$/ },
+    },
+    "a member of a run is a waiter": { place: "OwnWaiters.owns", edit: { drop: /^!waiter\.isTaken$/ } },
+    "a new remote object knows handles that have not asked it": {
+      place: "OwnWaiters.owns",
+      edit: { drop: /^!isKnown$/ },
+    },
+    "a waiter lives on while its machine sleeps": {
+      place: "OwnWaiters.#isAlive",
+      edit: {
+        replace: /^elapsed\(activeAt, this\.#clock\.now\(\)\)$/,
+        by: "(this.#clock.now().monotonic - activeAt.monotonic)",
+      },
+    },
+    "an older reply takes the place of a waiter away": {
+      place: "OwnWaiters.keepPlace",
+      edit: { replace: /^waiter\.place \?\?= \{ ticket, queuedAt \}$/, by: "waiter.place = { ticket, queuedAt }" },
+    },
+    "the last attempt comes when the wait is over": {
+      place: "OwnWaiters.retryAfter",
+      edit: { replace: /^Math\.min\(ms, untilLast\)$/, by: "ms" },
+    },
+    "a handle is dead that gives its place away": {
+      place: "OwnWaiters.succeed",
+      edit: { replace: /^this\.notice\(from\)$/, by: "this.get(from)" },
+    },
+    "all of a crowd start timers": {
+      place: "OwnWaiters.patienceInQueue",
+      edit: { replace: /^\(1 \+ rank\)$/, by: "1" },
+    },
+  }),
+  ...of("cas", "engine/revocation", {
+    "a look for a loss that has failed is the last one": {
+      place: "CasStore.revocation",
+      edit: { replace: /^asking = false$/, by: "undefined" },
+    },
+  }),
+  ...of("cas", "engine/timers", {
+    "a renewal leaves the timer of the one before named": {
+      place: "renew",
+      edit: { replace: /^view\.timerFor\(holder\.lease\)$/, by: "view.timerFor(holder.lease) ?? holder.timer" },
+    },
+    "a timer is named that does not last for the lease": {
+      place: "OwnTimers.lasting",
+      edit: { replace: /^left >= ms$/, by: "left > 0" },
+    },
+    "a timer is counted by the monotonic clock alone": {
+      place: "leftOf",
+      edit: { replace: /^elapsed\(sentAt, now\)$/, by: "(now.monotonic - sentAt.monotonic)" },
+    },
+    "a timer is trusted to the end by a clock that drifts": {
+      place: "leftOf",
+      edit: { replace: /^drift\(ms\)$/, by: "0" },
+    },
+    "a timer is over because the server did not answer": {
+      place: "OwnTimers.areOver",
+      edit: { replace: /^false$/, by: "true" },
+    },
+    "a timer that is being started outlives the last lock": {
+      place: "OwnTimers.drop",
+      edit: { remove: /^over\.abort\(\);$/ },
+    },
+    "a renewal waits for a timer": {
+      place: "CasStore.renew",
+      edit: {
+        replace: /^timers\?\.keep\(handleOf\(claim\), claim\.lease\)$/,
+        by: "await timers?.provide([claim.lease])",
+      },
+    },
+    "no caller starts a timer for a holder that has none": {
+      place: "isTooShort",
+      edit: { replace: /^patience < view\.left\(period\) \+ WATCHED_MS$/, by: "false" },
+    },
+    "a client's clock is compared although the server has timers": {
+      place: "CasLock.#view",
+      edit: { drop: /^this\.#succession === undefined$/ },
+    },
+  }),
+  ...of("cas", "engine/plan", {
+    "what has failed is answered from an old document": {
+      place: "planOf",
+      edit: { replace: /^\{ needs: "read", answer \}$/, by: '{ needs: "seen", answer }' },
+    },
+    "a plan needs what the call needs that needs least": {
+      place: "planOf",
+      edit: {
+        replace: /^NEEDS\.find\(\(need\) => all\.includes\(need\)\)$/,
+        by: "NEEDS.findLast((need) => all.includes(need))",
+      },
+    },
+    "a lease that may have ended since the server told its time is not asked for": {
+      place: "planOf",
+      edit: { replace: /^end <= now$/, by: "end < now" },
+    },
+    "timers are named where they keep nobody waiting": {
+      place: "planOf",
+      edit: { drop: /^effects\.some\(\(\[, \{ blocked \}\]\) => blocked\)$/ },
+    },
+    "that a process was passed over is no news": { place: "planOf", edit: { drop: /^passesOver$/ } },
+    "room for waiters is given out twice": { place: "roomIn", edit: { remove: /^taken \+= bytes;$/ } },
+    "renewals have no room for the names of timers": {
+      place: "roomIn",
+      edit: { replace: /^\(HOLDER_GROWTH_BYTES \+ timerBytes\)$/, by: "HOLDER_GROWTH_BYTES" },
+    },
+    "writes are noted that may be executed twice": { place: "noteWrite", edit: { remove: /^if \(!effects\.some/ } },
+  }),
+  ...of("cas", "engine/view", {
+    "who cannot watch goes by the written end alone": {
+      place: "DocumentView.left",
+      edit: { replace: /^Math\.min\(unseen, end \+ this\.skew - this\.now\)$/, by: "end - this.now" },
+    },
+    "what was seen for long enough lasts on by a clock that was set back": {
+      place: "DocumentView.left",
+      edit: { replace: /^Math\.min\(unseen, end \+ this\.skew - this\.time\)$/, by: "end + this.skew - this.time" },
+    },
+    "a timer is over of which the server knows nothing": {
+      place: "DocumentView.left",
+      edit: {
+        replace: /^this\.#options\.answers\.get\(timer\) === true$/,
+        by: "this.#options.answers.has(timer) && this.#options.answers.get(timer) !== false",
+      },
+    },
+    "nobody starts a timer in the place of one that is unknown": {
+      place: "DocumentView.timerOf",
+      edit: { replace: /^isUnknown \? undefined : timer$/, by: "timer" },
+    },
+  }),
+  ...of("cas", "engine/contention", {
+    "a call that is refused again and again never pauses for longer": {
+      place: "DocumentContention.refused",
+      edit: { replace: /^this\.#pauses\+\+$/, by: "this.#pauses" },
+    },
+    "calls pause for long after a write that was accepted": {
+      place: "DocumentContention.accepted",
+      edit: { remove: /^this\.#pauses = 0;$/ },
+    },
+    "an urgent call that may not be passed leaves those behind it": {
+      place: "DocumentContention.refused",
+      edit: { drop: /^urgent\.some\(\(\{ change \}\) => !change\.passes\)$/ },
+    },
+    "a call pauses although it has only seen an old document": {
+      place: "DocumentContention.refused",
+      edit: { remove: /^if \(looks && yields === 0\)/ },
+    },
+    "a crowd that enters the queue lets nobody pass": {
+      place: "yieldMs",
+      edit: { replace: /^counter % IN_A_ROW === 0$/, by: "false" },
+    },
+    "a waiter is refused for longer than its caller believes": {
+      place: "DocumentContention.patient",
+      edit: { replace: /^LONGEST_WAITING_MS$/, by: "LONGEST_MS" },
+    },
+  }),
 ];
