@@ -1,14 +1,10 @@
-import type { Dealing, Dealings } from "./dealings.ts";
-import type { Disturbances } from "../kernel/disturbances.ts";
-import type { Handles } from "./handles.ts";
-import type { Invariants } from "../invariants.ts";
+import type { Dealing } from "./dealings.ts";
 import type { Machine } from "../kernel/machine.ts";
-import { type Kind, KINDS, type Network } from "./network.ts";
+import { type Kind, KINDS } from "./network.ts";
 import type { Node } from "./node.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Run } from "./run.ts";
-import { LONGEST_LAG, type Scenario } from "./scenario.ts";
-import type { World } from "../kernel/world.ts";
+import { LONGEST_LAG } from "./scenario.ts";
 
 /** How much longer than its longest lease a wiped node stays down, so that its slow clock does not matter. */
 const RESERVE = 1.02;
@@ -27,42 +23,29 @@ const OF_RUNS: readonly Kind[] = ["attempt", "renew", "renew", "release"];
 
 /** The faults of a run: one after the other, until their time is over. */
 export class FaultSchedule {
-  readonly #world: World;
+  readonly #run: Run;
   readonly #random: Random;
-  readonly #scenario: Scenario;
-  readonly #network: Network;
-  readonly #disturbances: Disturbances;
-  readonly #handles: Handles;
-  readonly #dealings: Dealings;
-  readonly #invariants: Invariants;
   readonly #nodes: readonly Node[];
   readonly #clients: readonly Machine[];
 
   constructor(run: Run, random: Random, nodes: readonly Node[], clients: readonly Machine[]) {
-    const { world, scenario, network, disturbances, handles, dealings, invariants } = run;
-    this.#invariants = invariants;
-    this.#handles = handles;
-    this.#dealings = dealings;
-    this.#world = world;
+    this.#run = run;
     this.#random = random;
-    this.#scenario = scenario;
-    this.#network = network;
-    this.#disturbances = disturbances;
     this.#nodes = nodes;
     this.#clients = clients;
-    if (scenario.faults !== "none") this.#next();
+    if (run.scenario.faults !== "none") this.#next();
   }
 
   #next(): void {
-    this.#world.after(this.#random.spread(this.#scenario.faultGap / 5, this.#scenario.faultGap * 2), () => {
-      if (this.#world.now >= this.#scenario.length) return;
+    this.#run.world.after(this.#random.spread(this.#run.scenario.faultGap / 5, this.#run.scenario.faultGap * 2), () => {
+      if (this.#run.world.now >= this.#run.scenario.length) return;
       this.#random.pick(this.#faults)();
       this.#next();
     });
   }
 
   get #faults(): readonly (() => void)[] {
-    const { clockSet, theme } = this.#scenario;
+    const { clockSet, theme } = this.#run.scenario;
     if (theme === "restored locks" && this.#random.chance(0.9)) return [() => void this.#lose()];
     const restart = () => this.#restart();
     const freeze = () => this.#freeze();
@@ -72,7 +55,7 @@ export class FaultSchedule {
     const lag = () => this.#lag();
     const slow = () => this.#slow();
     const kill = () => {
-      if (this.#scenario.deaths && this.#random.chance(0.3)) this.#random.pick(this.#clients).kill();
+      if (this.#run.scenario.deaths && this.#random.chance(0.3)) this.#random.pick(this.#clients).kill();
     };
     const set = clockSet === "none" ? [] : [() => this.#setClock()];
     const ambush = () => this.#ambush();
@@ -81,12 +64,12 @@ export class FaultSchedule {
   }
 
   #restart(): void {
-    const { wipes, leases } = this.#scenario;
+    const { wipes, leases } = this.#run.scenario;
     const node = this.#random.pick(this.#nodes);
     const wiped = wipes !== "none" && this.#random.chance(0.5);
     const least = wiped && wipes === "late" ? leases[1] * RESERVE : 0;
     const ms = least + this.#duration();
-    this.#disturbances.note(this.#world.now + ms);
+    this.#run.disturbances.note(this.#run.world.now + ms);
     node.crash(ms, wiped);
   }
 
@@ -95,7 +78,7 @@ export class FaultSchedule {
    * else can get a majority then.
    */
   async #lose(): Promise<void> {
-    const name = this.#random.pick(this.#scenario.names);
+    const name = this.#random.pick(this.#run.scenario.names);
     const dealings = await Promise.all(this.#nodes.map((node) => this.#dealingOn(node, name)));
     const holder = dealings[0]?.handle;
     if (holder === undefined || dealings.length < 3 || dealings.some((hold) => hold?.handle !== holder)) return;
@@ -106,33 +89,33 @@ export class FaultSchedule {
     // The holder may release the lock while it is being restored.
     if (!this.#random.chance(0.3)) return;
     const ways = { client: holder.client, nodes: [node.machine], direction: "there" } as const;
-    this.#network.lag(ways, ["retake"], this.#random.spread(5, 1_000), RETAKE_LAG_MS);
+    this.#run.network.lag(ways, ["retake"], this.#random.spread(5, 1_000), RETAKE_LAG_MS);
   }
 
   /** Returns the dealing of the sole holder of a lock on a node, unless it is being released there. */
   async #dealingOn(node: Node, name: string): Promise<Dealing | undefined> {
     if (!node.up) return undefined;
     const held = (await node.look()).held.filter((entry) => entry.name === name);
-    const dealing = held.length === 1 ? this.#dealings.of(node, held[0]!.owner) : undefined;
+    const dealing = held.length === 1 ? this.#run.dealings.of(node, held[0]!.owner) : undefined;
     return dealing?.released ? undefined : dealing;
   }
 
   #freeze(): void {
     const ms = this.#duration();
-    this.#disturbances.note(this.#world.now + ms);
+    this.#run.disturbances.note(this.#run.world.now + ms);
     this.#random.pick(this.#nodes).machine.pause({ ms });
   }
 
   /** Stops a client: late timers and answers that lie unread then come in one order or the other. */
   #pause(ms: number, suspended: boolean, client = this.#random.pick(this.#clients)): void {
-    this.#disturbances.note(this.#world.now + ms, client);
+    this.#run.disturbances.note(this.#run.world.now + ms, client);
     client.pause({ ms, suspended, first: this.#random.pick([undefined, "timer", "message"] as const) });
   }
 
   /** Cuts a client off from some nodes, or from all, perhaps in one direction only. */
   #cut(client = this.#random.pick(this.#clients)): void {
     const direction = this.#random.pick([undefined, undefined, "there", "back"] as const);
-    this.#network.cut({ client, nodes: this.#some(), direction }, this.#random.spread(2, 8_000));
+    this.#run.network.cut({ client, nodes: this.#some(), direction }, this.#random.spread(2, 8_000));
   }
 
   /** Holds back messages of a client, perhaps of one kind, for longer than a node may take, or than a lease lasts. */
@@ -141,39 +124,39 @@ export class FaultSchedule {
     const direction = this.#random.pick([undefined, "there", "back"] as const);
     const kinds = this.#random.pick([undefined, ...KINDS.map((kind) => [kind])]);
     const ms = this.#random.spread(5, LONGEST_LAG);
-    this.#network.lag({ client, nodes: this.#some(), direction }, kinds, ms, this.#duration());
+    this.#run.network.lag({ client, nodes: this.#some(), direction }, kinds, ms, this.#duration());
   }
 
   /** Slows a client down, hardly enough for time-outs, and then cuts it off from all nodes for longer than a lease. */
   #slow(): void {
-    const { nodeTimeout = 50, leases } = this.#scenario;
+    const { nodeTimeout = 50, leases } = this.#run.scenario;
     const client = this.#random.pick(this.#clients);
     const nodes = this.#nodes.map(({ machine }) => machine);
     const ms = this.#random.between(0.3, 0.95) * Math.min(nodeTimeout, leases[1], LONGEST_LAG);
     const lasting = this.#random.between(0.5, 2) * leases[1];
     const kinds = this.#random.pick([undefined, ["renew"], ["vote"]] as const);
-    this.#network.lag({ client, nodes, direction: "back" }, kinds, ms, lasting);
-    this.#world.after(lasting * this.#random.between(0.5, 1), () => {
-      if (this.#world.now < this.#scenario.length) this.#network.cut({ client, nodes }, 1.5 * leases[1]);
+    this.#run.network.lag({ client, nodes, direction: "back" }, kinds, ms, lasting);
+    this.#run.world.after(lasting * this.#random.between(0.5, 1), () => {
+      if (this.#run.world.now < this.#run.scenario.length) this.#run.network.cut({ client, nodes }, 1.5 * leases[1]);
     });
   }
 
   /** Waits for a request of a client, and injects a fault at that moment. */
   #ambush(): void {
     const client = this.#random.pick(this.#clients);
-    const [shortest, longest] = this.#scenario.leases;
+    const [shortest, longest] = this.#run.scenario.leases;
     const lasting = this.#random.between(0.4 * shortest, 1.2 * longest);
     const ms = this.#random.pick([this.#duration(), Math.min(lasting, MAX_OUTAGE_MS)]);
     const pause = () => this.#pause(ms, this.#suspends(), client);
     const cut = () => this.#cut(client);
-    const kind = this.#random.pick(this.#scenario.theme === "runs" ? OF_RUNS : KINDS);
+    const kind = this.#random.pick(this.#run.scenario.theme === "runs" ? OF_RUNS : KINDS);
     const run = this.#random.pick([pause, pause, cut, () => this.#restart()]);
-    this.#network.ambush({
+    this.#run.network.ambush({
       client,
       kind,
       done: this.#random.chance(0.5),
       run: () => {
-        if (this.#world.now < this.#scenario.length) run();
+        if (this.#run.world.now < this.#run.scenario.length) run();
       },
     });
   }
@@ -186,20 +169,20 @@ export class FaultSchedule {
   }
 
   #setClock(): void {
-    const client = this.#scenario.clockSet === "clients" || this.#random.chance(0.6);
+    const client = this.#run.scenario.clockSet === "clients" || this.#random.chance(0.6);
     const machine = client ? this.#random.pick(this.#clients) : this.#random.pick(this.#nodes).machine;
     const by = this.#random.spread(10, 30_000) * this.#random.pick([-1, 1]);
-    this.#disturbances.note(this.#world.now, client ? machine : undefined);
+    this.#run.disturbances.note(this.#run.world.now, client ? machine : undefined);
     // By its clock it may have tried for long enough to release something.
-    if (client) this.#handles.forgive(machine, this.#world.now - RELEASE_LIMIT_MS);
+    if (client) this.#run.handles.forgive(machine, this.#run.world.now - RELEASE_LIMIT_MS);
     // A node whose clock is set forward forgets its locks early.
-    const set = client || this.#scenario.clockSet === "any" ? by : -Math.abs(by);
-    if (!client && set < 0) this.#invariants.clockSetBack(-set);
+    const set = client || this.#run.scenario.clockSet === "any" ? by : -Math.abs(by);
+    if (!client && set < 0) this.#run.invariants.clockSetBack(-set);
     machine.setWall(set);
   }
 
   #suspends(): boolean {
-    return this.#scenario.suspensions && this.#random.chance(0.5);
+    return this.#run.scenario.suspensions && this.#random.chance(0.5);
   }
 
   /** Shorter than a round trip, or longer than a lease, or between. */
