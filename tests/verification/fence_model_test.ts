@@ -49,25 +49,18 @@ const FLAWS: { what: string; bounds?: Bounds; rules: Partial<Rules>; breaks: Inv
   { what: "nodes lost their counters", rules: { forgets: true }, breaks: ["unique", "ordered"] },
 ];
 
-Deno.test("fence protocol gives unique fences in real-time order on 3 nodes to 2 clients", () => {
-  assertExhausted(exploreFence(SMALL), 15_000);
-});
+/** What the protocol gives, within which bounds, and how many states that has at the least. */
+const PROMISES: readonly (readonly [what: string, bounds: Bounds, states: number])[] = [
+  ["unique fences in real-time order on 3 nodes to 2 clients", SMALL, 15_000],
+  ["blocks that do not overlap, in real-time order", BLOCKS, 110_000],
+  ["blocks that do not overlap to a queued client", { ...SMALL, lengths: [2], keptPlace: true }, 40_000],
+  ["unique fences in real-time order if counters differ", { ...SMALL, counters: [0, 1, 2], guesses: [2] }, 16_000],
+  ["unique fences in real-time order to a queued client", { ...SMALL, keptPlace: true }, 40_000],
+];
 
-Deno.test("fence protocol gives blocks that do not overlap, in real-time order", () => {
-  assertExhausted(exploreFence(BLOCKS), 110_000);
-});
-
-Deno.test("fence protocol gives blocks that do not overlap to a queued client", () => {
-  assertExhausted(exploreFence({ ...SMALL, lengths: [2], keptPlace: true }), 40_000);
-});
-
-Deno.test("fence protocol gives unique fences in real-time order if counters differ", () => {
-  assertExhausted(exploreFence({ ...SMALL, counters: [0, 1, 2], guesses: [2] }), 16_000);
-});
-
-Deno.test("fence protocol gives unique fences in real-time order to a queued client", () => {
-  assertExhausted(exploreFence({ ...SMALL, keptPlace: true }), 40_000);
-});
+for (const [what, bounds, states] of PROMISES) {
+  Deno.test(`fence protocol gives ${what}`, () => assertExhausted(exploreFence(bounds), states));
+}
 
 // Whoever has a fence has raised a majority of counters to it, each from below, and two majorities have a node in
 // common: that is enough. The key keeps out who has lost the lock before it had its fence.
