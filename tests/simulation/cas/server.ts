@@ -154,11 +154,7 @@ export class DocumentServer {
   readonly machine: Machine;
   readonly #world: World;
   readonly #random: Random;
-  readonly #disturbances: Disturbances;
-  readonly #flaws: ServerFlaws;
-  readonly #transitions: Transitions;
-  readonly #changed: (change: ChangedDocument) => void;
-  readonly #violate: (what: string) => void;
+  readonly #in: Circumstances;
   readonly #timers: SimulatedTimers;
   readonly #has: Abilities;
   #quality: Quality;
@@ -185,13 +181,9 @@ export class DocumentServer {
     this.machine = machine;
     this.#random = random;
     this.#quality = circumstances.quality;
-    this.#disturbances = circumstances.disturbances;
+    this.#in = circumstances;
     this.#has = circumstances.abilities;
-    this.#flaws = circumstances.flaws;
-    this.#timers = new SimulatedTimers(machine, random, this.#flaws.timersRun ?? 1);
-    this.#transitions = circumstances.transitions;
-    this.#changed = circumstances.changed;
-    this.#violate = circumstances.violate;
+    this.#timers = new SimulatedTimers(machine, random, circumstances.flaws.timersRun ?? 1);
     if (!this.#has.strangers) return;
     for (const [key, value] of Object.entries({ ...STRANGERS, [POSITION]: NO_CURSOR })) {
       this.#kept.set(key, { value, version: this.#nextVersion(), at: 0 });
@@ -210,7 +202,7 @@ export class DocumentServer {
       write: (key, value, version, options) => {
         const [sentAt, sentIn] = [this.#world.now, this.#world.events];
         return this.#call(client, `write ${key} over ${version}`, () => {
-          if (this.#world.now - sentAt > UNANSWERED) this.#transitions.take("executed late");
+          if (this.#world.now - sentAt > UNANSWERED) this.#in.transitions.take("executed late");
           return this.#write(client, { key, value, version, sentAt, sentIn }, options);
         }, this.#takeHeldUp(client));
       },
@@ -228,14 +220,14 @@ export class DocumentServer {
         : {},
       ...this.#has.timers && { timers: this.#timers.connect((what, work) => this.#call(client, what, work)) },
       maxBytes: this.#has.maxBytes,
-      severalClocks: this.#has.second !== undefined && !this.#flaws.hidesMachines,
+      severalClocks: this.#has.second !== undefined && !this.#in.flaws.hidesMachines,
     };
   }
 
   /** Has others write before each write of a client for a while: the same text, with another version. */
   outpace(client: Machine, ms: number): void {
     this.#world.trace(client.name, `is outpaced for ${ms.toFixed(0)} ms`);
-    this.#disturbances.note(this.#world.now + ms);
+    this.#in.disturbances.note(this.#world.now + ms);
     this.#outpacedUntil.set(client, this.#world.now + ms);
   }
 
@@ -244,7 +236,7 @@ export class DocumentServer {
     if (this.isGone(client) || !client.awake) return;
     this.#world.trace(client.name, "closes its connection");
     this.#closedAt.set(client, this.#world.now);
-    this.#disturbances.note(this.#world.now);
+    this.#in.disturbances.note(this.#world.now);
     client.deliver(() => {
       for (const run of this.#ends.get(client) ?? []) run();
     });
@@ -270,7 +262,7 @@ export class DocumentServer {
   /** Lets nothing through to a client and back for a while. */
   cut(client: Machine, ms: number): void {
     this.#world.trace(client.name, `cut off for ${ms.toFixed(0)} ms`);
-    this.#disturbances.note(this.#world.now + ms + NOTICED[1], client);
+    this.#in.disturbances.note(this.#world.now + ms + NOTICED[1], client);
     this.#cutUntil.set(client, this.#world.now + ms);
   }
 
@@ -317,7 +309,7 @@ export class DocumentServer {
 
   /** Returns what a reply says of a clock. */
   #told(time: number): number | undefined {
-    return this.#has.clock ? this.#flaws.otherTime?.(time) ?? time : undefined;
+    return this.#has.clock ? this.#in.flaws.otherTime?.(time) ?? time : undefined;
   }
 
   #write(
@@ -333,9 +325,9 @@ export class DocumentServer {
   ): WriteResult<number> {
     const { maxBytes = Infinity } = this.#has;
     if (this.#has.strangers && key in STRANGERS) {
-      this.#violate(`${client.name} writes over what is no document: ${key}`);
+      this.#in.violate(`${client.name} writes over what is no document: ${key}`);
     }
-    if (value.length > maxBytes) this.#violate(`${client.name} writes ${value.length} bytes under ${key}`);
+    if (value.length > maxBytes) this.#in.violate(`${client.name} writes ${value.length} bytes under ${key}`);
     const kept = this.#kept.get(key) ?? ABSENT;
     const time = this.#decider();
     if (kept !== ABSENT && this.#world.now < (this.#outpacedUntil.get(client) ?? 0)) {
@@ -344,7 +336,7 @@ export class DocumentServer {
     }
     const early = this.#has.clock && time < notBefore;
     if (kept.version !== version || early) {
-      this.#transitions.take(early ? "refused: too early" : "refused: another version");
+      this.#in.transitions.take(early ? "refused: too early" : "refused: another version");
       // Some servers do not say what is there.
       return { written: false, found: this.#random.chance(0.5) ? this.#found(kept) : undefined };
     }
@@ -352,11 +344,11 @@ export class DocumentServer {
       this.#replace(key, { value, version: this.#nextVersion(), at: this.#world.now }, notify);
       return { written: true, version: this.#kept.get(key)!.version };
     }
-    this.#transitions.written({ client: client.name, key, before: kept.value, after: value });
+    this.#in.transitions.written({ client: client.name, key, before: kept.value, after: value });
     const [before, after] = [parseDocument(key, kept.value), parseDocument(key, value)];
     const next = { value, version: this.#nextVersion(), at: this.#world.now };
     this.#replace(key, next, notify, heir);
-    this.#changed({ client, name: key, before, after, sentAt, sentIn });
+    this.#in.changed({ client, name: key, before, after, sentAt, sentIn });
     return { written: true, version: next.version, time: this.#has.timedWrites ? this.#told(time) : undefined };
   }
 
@@ -367,12 +359,12 @@ export class DocumentServer {
   #removeOne(key: string, version: number): boolean {
     const kept = this.#kept.get(key) ?? ABSENT;
     const isSame = kept.version === version && kept !== ABSENT;
-    this.#transitions.take(isSame ? "removed" : "not removed: another version");
+    this.#in.transitions.take(isSame ? "removed" : "not removed: another version");
     if (!isSame) return false;
-    if (this.#has.strangers && key in STRANGERS) this.#violate(`${key} is removed, which is no document`);
+    if (this.#has.strangers && key in STRANGERS) this.#in.violate(`${key} is removed, which is no document`);
     const days = (this.#world.now - kept.at) / 24 / 3_600_000;
     if (this.#world.now - kept.at < IN_USE) {
-      this.#violate(`${key} is removed, which was used ${days.toFixed(1)} days ago`);
+      this.#in.violate(`${key} is removed, which was used ${days.toFixed(1)} days ago`);
     }
     this.#replace(key, ABSENT, true);
     return true;
@@ -413,7 +405,7 @@ export class DocumentServer {
       const { at, value } = this.#kept.get(name)!;
       if (this.#has.strangers && name in STRANGERS) continue;
       if (at > since || most <= names.length + 1 || !parseDocument(name, value).unused) continue;
-      this.#violate(`${name} is never removed, in ${most} sweeps`);
+      this.#in.violate(`${name} is never removed, in ${most} sweeps`);
     }
   }
 
@@ -431,7 +423,7 @@ export class DocumentServer {
 
   #nextVersion(): number {
     this.#version++;
-    return this.#flaws.repeatsVersions ? 1 + this.#version % 3 : this.#version;
+    return this.#in.flaws.repeatsVersions ? 1 + this.#version % 3 : this.#version;
   }
 
   #watch(
@@ -449,7 +441,7 @@ export class DocumentServer {
       this.#open.set(client, open);
       open.push(key);
       if (open.filter((each) => each === key).length > 1) {
-        this.#violate(`${client.name} watches ${key} twice at a time`);
+        this.#in.violate(`${client.name} watches ${key} twice at a time`);
       }
       let over = false;
       const settle = (how: () => void) => {
@@ -498,7 +490,7 @@ export class DocumentServer {
     if (this.#has.clock || !this.#random.chance(this.#quality.leaps)) return undefined;
     const by = this.#random.spread(...CLIENT_LEAP);
     return () => {
-      this.#disturbances.note(this.#world.now);
+      this.#in.disturbances.note(this.#world.now);
       client.setWall(by);
       this.#world.after(0, () => client.setWall(-by));
     };
@@ -534,7 +526,7 @@ export class DocumentServer {
             if (repeats) {
               repeats = false;
               this.#world.trace(client.name, `⇄ ${what} is repeated`);
-              if (what.startsWith("write")) this.#transitions.take("repeated unseen");
+              if (what.startsWith("write")) this.#in.transitions.take("repeated unseen");
               this.#world.after(this.#delay(), execute);
               return;
             }
@@ -556,7 +548,7 @@ export class DocumentServer {
   #delay(): number {
     if (!this.#random.chance(this.#quality.delayed)) return this.#random.between(...USUAL);
     const delay = delayed(this.#random, this.#quality);
-    this.#disturbances.note(this.#world.now + delay);
+    this.#in.disturbances.note(this.#world.now + delay);
     return delay;
   }
 }
