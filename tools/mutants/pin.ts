@@ -34,7 +34,6 @@ function isIn(node: ts.Node, place: string): boolean {
 }
 
 function matches(node: ts.Node, edit: Edit): boolean {
-  if (edit.within !== undefined && !inside(node, edit.within)) return false;
   const text = shown(node.getText(), Infinity);
   if ("remove" in edit) return ts.isStatement(node) && edit.remove.test(text);
   if (!ts.isExpression(node)) return false;
@@ -44,13 +43,6 @@ function matches(node: ts.Node, edit: Edit): boolean {
 
 function isLogical({ operatorToken }: ts.BinaryExpression): boolean {
   return ["&&", "||", "??"].includes(operatorToken.getText());
-}
-
-function inside(node: ts.Node, text: RegExp): boolean {
-  for (let each = node.parent; each !== undefined; each = each.parent) {
-    if (ts.isStatement(each) && text.test(shown(each.getText(), Infinity))) return true;
-  }
-  return false;
 }
 
 function changeOf(node: ts.Node, edit: Edit): Change {

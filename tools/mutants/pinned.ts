@@ -27,11 +27,11 @@ export function testFileOf({ test }: Pick<Fault, "test">): string {
 /** What is done to the only node in a place that matches; texts are compared on one line, without comments. */
 export type Edit =
   /** Takes a statement out. */
-  | { readonly remove: RegExp; readonly within?: RegExp }
+  | { readonly remove: RegExp }
   /** Takes one side of `&&`, `||` or `??` out. */
-  | { readonly drop: RegExp; readonly within?: RegExp }
+  | { readonly drop: RegExp }
   /** Puts something in the place of an expression. */
-  | { readonly replace: RegExp; readonly by: string; readonly within?: RegExp };
+  | { readonly replace: RegExp; readonly by: string };
 
 /** Returns the faults of a target that the tests of one file must notice, by what goes wrong. */
 function of(
