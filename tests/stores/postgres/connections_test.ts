@@ -9,54 +9,42 @@ import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { newSchema } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
-const { server, ignore } = await sharedServer();
+const { server, test } = await sharedServer();
 
-Deno.test({
-  name: "acquire() over pg says that no connection of the pool was free",
-  ignore,
-  fn: async () => {
-    const pool = new pg.Pool({ connectionString: server().url, max: 1 });
-    const store = postgres(pool, { schema: await newSchema(pool) });
-    await (await acquire(store, "a")).release();
-    const client = await pool.connect();
+test("acquire() over pg says that no connection of the pool was free", async () => {
+  const pool = new pg.Pool({ connectionString: server().url, max: 1 });
+  const store = postgres(pool, { schema: await newSchema(pool) });
+  await (await acquire(store, "a")).release();
+  const client = await pool.connect();
+  await assertRejects(() => acquire(store, "a", { wait: 0 }), StoreError, "no connection of the pool was free");
+  client.release();
+  await (await acquire(store, "a")).release();
+  await pool.end();
+});
+
+test("acquire() over postgres.js says that no connection of the pool was free", async () => {
+  const sql = connect(server().url, { max: 1, fetch_types: false, onnotice: () => {} });
+  const store = postgres(sql, { schema: await newSchema(sql) });
+  await (await acquire(store, "a")).release();
+  await sql.begin(async () => {
     await assertRejects(() => acquire(store, "a", { wait: 0 }), StoreError, "no connection of the pool was free");
-    client.release();
-    await (await acquire(store, "a")).release();
-    await pool.end();
-  },
+  });
+  await (await acquire(store, "a")).release();
+  await sql.end();
 });
 
-Deno.test({
-  name: "acquire() over postgres.js says that no connection of the pool was free",
-  ignore,
-  fn: async () => {
-    const sql = connect(server().url, { max: 1, fetch_types: false, onnotice: () => {} });
-    const store = postgres(sql, { schema: await newSchema(sql) });
-    await (await acquire(store, "a")).release();
-    await sql.begin(async () => {
-      await assertRejects(() => acquire(store, "a", { wait: 0 }), StoreError, "no connection of the pool was free");
-    });
-    await (await acquire(store, "a")).release();
-    await sql.end();
-  },
-});
-
-Deno.test({
-  name: "run() over pg closes a connection that was lost in silence",
-  ignore,
-  fn: async () => {
-    await using proxy = await TcpProxy.start(Number(new URL(server().url).port));
-    const url = new URL(server().url);
-    url.port = `${proxy.port}`;
-    const pool = new pg.Pool({ connectionString: url.href, max: 1, query_timeout: 300 });
-    pool.on("error", () => {});
-    const connections = new PostgresConnections(pool, "pg pool");
-    await connections.run("SELECT 1");
-    proxy.halfOpen();
-    await assertRejects(() => connections.run("SELECT 1"), Error, "timeout");
-    assertEquals(await connections.run("SELECT 1"), [[1]]);
-    await pool.end();
-  },
+test("run() over pg closes a connection that was lost in silence", async () => {
+  await using proxy = await TcpProxy.start(Number(new URL(server().url).port));
+  const url = new URL(server().url);
+  url.port = `${proxy.port}`;
+  const pool = new pg.Pool({ connectionString: url.href, max: 1, query_timeout: 300 });
+  pool.on("error", () => {});
+  const connections = new PostgresConnections(pool, "pg pool");
+  await connections.run("SELECT 1");
+  proxy.halfOpen();
+  await assertRejects(() => connections.run("SELECT 1"), Error, "timeout");
+  assertEquals(await connections.run("SELECT 1"), [[1]]);
+  await pool.end();
 });
 
 for (const [limit, given] of [[undefined, 10_000], [0, 10_000], [300, 300], [60_000, 10_000]] as const) {
@@ -93,16 +81,12 @@ const CHANGING = {
   "texts as objects": { types: { t: { to: 25, from: [25], serialize: String, parse: (text: string) => ({ text }) } } },
 };
 for (const [what, options] of Object.entries(CHANGING)) {
-  Deno.test({
-    name: `acquire() names a client of postgres.js that gives ${what}`,
-    ignore,
-    fn: async () => {
-      const sql = connect(server().url, { fetch_types: false, ...options } as object);
-      const says = "The client changes the rows that it returns";
-      const error = await assertRejects(() => acquire(postgres(sql), "a"), StoreError, says);
-      assert(error.permanent && error.message.includes("transform.row"), error.message);
-      await sql.end();
-    },
+  test(`acquire() names a client of postgres.js that gives ${what}`, async () => {
+    const sql = connect(server().url, { fetch_types: false, ...options } as object);
+    const says = "The client changes the rows that it returns";
+    const error = await assertRejects(() => acquire(postgres(sql), "a"), StoreError, says);
+    assert(error.permanent && error.message.includes("transform.row"), error.message);
+    await sql.end();
   });
 }
 
@@ -114,32 +98,24 @@ const HARMLESS = {
   "frozen rows": { transform: { row: { from: (row: object) => Object.freeze({ ...row }) } } },
 };
 for (const [what, options] of Object.entries(HARMLESS)) {
-  Deno.test({
-    name: `acquire() works with a client of postgres.js that gives ${what}`,
-    ignore,
-    fn: async () => {
-      const sql = connect(server().url, { fetch_types: false, ...options } as object);
-      const store = postgres(sql, { schema: await newSchema(sql) });
-      await (await acquire(store, "a")).release();
-      await sql.end();
-    },
+  test(`acquire() works with a client of postgres.js that gives ${what}`, async () => {
+    const sql = connect(server().url, { fetch_types: false, ...options } as object);
+    const store = postgres(sql, { schema: await newSchema(sql) });
+    await (await acquire(store, "a")).release();
+    await sql.end();
   });
 }
 
-Deno.test({
-  name: "acquire() of many stores at once makes the table without a notice",
-  ignore,
-  fn: async () => {
-    const notices: unknown[] = [];
-    const sql = connect(server().url, { max: 8, fetch_types: false, onnotice: (notice) => notices.push(notice) });
-    for (let i = 0; i < 3; i++) {
-      const schema = await newSchema(sql);
-      const stores = Array.from({ length: 8 }, () => postgres(sql, { schema }));
-      await Promise.all(stores.map(async (store, i) => await (await acquire(store, `${i}`)).release()));
-    }
-    assertEquals(notices, []);
-    await sql.end();
-  },
+test("acquire() of many stores at once makes the table without a notice", async () => {
+  const notices: unknown[] = [];
+  const sql = connect(server().url, { max: 8, fetch_types: false, onnotice: (notice) => notices.push(notice) });
+  for (let i = 0; i < 3; i++) {
+    const schema = await newSchema(sql);
+    const stores = Array.from({ length: 8 }, () => postgres(sql, { schema }));
+    await Promise.all(stores.map(async (store, i) => await (await acquire(store, `${i}`)).release()));
+  }
+  assertEquals(notices, []);
+  await sql.end();
 });
 
 Deno.test("lateBecause over postgres.js names a query that has no connection", async () => {

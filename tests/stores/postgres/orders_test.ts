@@ -11,7 +11,7 @@ import { newSchema } from "./clients.ts";
 import { documentsIn, storeOver } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
-const { server, ignore } = await sharedServer();
+const { server, test } = await sharedServer();
 
 const LEVELS = ["read committed", "repeatable read", "serializable"] as const;
 const NAME = "a";
@@ -94,11 +94,8 @@ const CALLS: Readonly<Record<string, Call>> = {
 for (const level of LEVELS) {
   for (const [first, callFirst] of Object.entries(CALLS)) {
     for (const [second, callSecond] of Object.entries(CALLS)) {
-      Deno.test({
-        name: `postgres() at ${level}: ${second} that begins before ${first} has committed`,
-        ignore,
-        fn: () => play(level, callFirst, callSecond),
-      });
+      test(`postgres() at ${level}: ${second} that begins before ${first} has committed`, () =>
+        play(level, callFirst, callSecond));
     }
   }
 }

@@ -12,7 +12,7 @@ import { cohort } from "@holdfast/lock/cohort";
 import { postgres } from "@holdfast/lock/postgres";
 import { assertEndsAtOnce } from "../../handoff/objects.ts";
 
-const { server, ignore } = await sharedServer();
+const { server, test } = await sharedServer();
 
 const LEVELS = ["read committed", "repeatable read", "serializable"] as const;
 
@@ -73,11 +73,8 @@ for (const level of LEVELS) {
       for (const [second, runSecond] of Object.entries(WRITES)) {
         // There is nothing to remove.
         if (state === "absent" && first === "a removal") continue;
-        Deno.test({
-          name: `lets ${first} win over ${second} at ${level}, row ${state}`,
-          ignore,
-          fn: () => pair(level, state, runFirst, runSecond),
-        });
+        test(`lets ${first} win over ${second} at ${level}, row ${state}`, () =>
+          pair(level, state, runFirst, runSecond));
       }
     }
   }
@@ -110,111 +107,87 @@ async function pair(level: string, state: string, runFirst: Write, runSecond: Wr
   assert(now.version !== version, "it is another version");
 }
 
-Deno.test({
-  name: "PostgresBackend.write() succeeds once what it was refused for was rolled back",
-  ignore,
-  fn: async () => {
-    await using place = await newPlace();
-    const { backend, schema } = place;
-    assertEquals((await backend.read("a")).version, null);
-    for (const value of ["{}", '{"a":1}']) {
-      const { version } = await backend.read("a");
-      await using transaction = await inTransaction(schema, "read committed");
-      assert(isDone(await transaction.backend.write("a", "{}", version, {})));
-      assert(!isDone(await backend.write("a", value, version, {})));
-      await transaction.rollback();
-      assert(isDone(await backend.write("a", value, version, {})));
-    }
-  },
+test("PostgresBackend.write() succeeds once what it was refused for was rolled back", async () => {
+  await using place = await newPlace();
+  const { backend, schema } = place;
+  assertEquals((await backend.read("a")).version, null);
+  for (const value of ["{}", '{"a":1}']) {
+    const { version } = await backend.read("a");
+    await using transaction = await inTransaction(schema, "read committed");
+    assert(isDone(await transaction.backend.write("a", "{}", version, {})));
+    assert(!isDone(await backend.write("a", value, version, {})));
+    await transaction.rollback();
+    assert(isDone(await backend.write("a", value, version, {})));
+  }
 });
 
-Deno.test({
-  name: "PostgresBackend.write() does not wait for a removal that has not committed",
-  ignore,
-  fn: async () => {
-    await using place = await newPlace();
-    const { backend, schema } = place;
-    const written = await backend.write("a", "{}", null, {});
-    assert(written.written);
-    await using transaction = await inTransaction(schema, "read committed");
-    assertEquals(await transaction.backend.remove([{ key: "a", version: written.version }]), 1);
-    assert(
-      !isDone(await inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other")),
-    );
-    await transaction.commit();
-    assert(isDone(await backend.write("a", "{}", null, {})));
-  },
+test("PostgresBackend.write() does not wait for a removal that has not committed", async () => {
+  await using place = await newPlace();
+  const { backend, schema } = place;
+  const written = await backend.write("a", "{}", null, {});
+  assert(written.written);
+  await using transaction = await inTransaction(schema, "read committed");
+  assertEquals(await transaction.backend.remove([{ key: "a", version: written.version }]), 1);
+  assert(
+    !isDone(await inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other")),
+  );
+  await transaction.commit();
+  assert(isDone(await backend.write("a", "{}", null, {})));
 });
 
-Deno.test({
-  name: "PostgresBackend.write() for an absent row does not wait for a change of it",
-  ignore,
-  fn: async () => {
-    await using place = await newPlace();
-    const { backend, schema } = place;
-    const written = await backend.write("a", "{}", null, {});
-    assert(written.written);
-    await using transaction = await inTransaction(schema, "read committed");
-    assert(isDone(await transaction.backend.write("a", '{"a":1}', written.version, {})));
-    // It has read before somebody made the row.
-    assert(
-      !isDone(await inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other")),
-    );
-    await transaction.commit();
-  },
+test("PostgresBackend.write() for an absent row does not wait for a change of it", async () => {
+  await using place = await newPlace();
+  const { backend, schema } = place;
+  const written = await backend.write("a", "{}", null, {});
+  assert(written.written);
+  await using transaction = await inTransaction(schema, "read committed");
+  assert(isDone(await transaction.backend.write("a", '{"a":1}', written.version, {})));
+  // It has read before somebody made the row.
+  assert(
+    !isDone(await inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other")),
+  );
+  await transaction.commit();
 });
 
-Deno.test({
-  name: "PostgresBackend tells the time of a statement, not that of its transaction",
-  ignore,
-  fn: async () => {
-    await using place = await newPlace();
-    const { backend, schema } = place;
-    await backend.read("a");
-    await using transaction = await inTransaction(schema, "read committed");
-    await transaction.backend.read("a");
-    const { time } = await transaction.backend.read("a");
-    const written = await transaction.backend.write("a", "{}", null, {});
-    assert(written.written && written.time! > time!, "later");
-  },
+test("PostgresBackend tells the time of a statement, not that of its transaction", async () => {
+  await using place = await newPlace();
+  const { backend, schema } = place;
+  await backend.read("a");
+  await using transaction = await inTransaction(schema, "read committed");
+  await transaction.backend.read("a");
+  const { time } = await transaction.backend.read("a");
+  const written = await transaction.backend.write("a", "{}", null, {});
+  assert(written.written && written.time! > time!, "later");
 });
 
 for (const level of LEVELS) {
-  Deno.test({
-    name: `PostgresBackend.write() lets one of many writers win each version at ${level}`,
-    ignore,
-    fn: async () => {
-      const settings = { "default_transaction_isolation": level };
-      await using one = connectWith("pg", server().url, settings);
-      await using other = connectWith("postgres.js", server().url, settings);
-      const schema = await newSchema(one.client);
-      const backends = [one, other].map(({ client }) => backendOf(client, schema));
-      let refusals = 0;
-      for (let round = 0; round < 30; round++) {
-        const { version } = await backends[0]!.read("a");
-        const writes = Array.from({ length: 8 }, (_, i) => backends[i % 2]!.write("a", `{"i":${i}}`, version, {}));
-        const results = await Promise.all(writes);
-        const wins = results.filter(({ written }) => written).length;
-        // All may have been refused for one another, at worst.
-        assert(wins <= 1, `${wins} writers won version ${version}`);
-        const now = await backends[1]!.read("a");
-        const winner = results.find(({ written }) => written);
-        if (winner?.written) assertEquals(now.version, winner.version);
-        refusals += results.length - wins;
-      }
-      assert(refusals > 100, `${refusals} refusals`);
-    },
+  test(`PostgresBackend.write() lets one of many writers win each version at ${level}`, async () => {
+    const settings = { "default_transaction_isolation": level };
+    await using one = connectWith("pg", server().url, settings);
+    await using other = connectWith("postgres.js", server().url, settings);
+    const schema = await newSchema(one.client);
+    const backends = [one, other].map(({ client }) => backendOf(client, schema));
+    let refusals = 0;
+    for (let round = 0; round < 30; round++) {
+      const { version } = await backends[0]!.read("a");
+      const writes = Array.from({ length: 8 }, (_, i) => backends[i % 2]!.write("a", `{"i":${i}}`, version, {}));
+      const results = await Promise.all(writes);
+      const wins = results.filter(({ written }) => written).length;
+      // All may have been refused for one another, at worst.
+      assert(wins <= 1, `${wins} writers won version ${version}`);
+      const now = await backends[1]!.read("a");
+      const winner = results.find(({ written }) => written);
+      if (winner?.written) assertEquals(now.version, winner.version);
+      refusals += results.length - wins;
+    }
+    assert(refusals > 100, `${refusals} refusals`);
   });
 }
 
-Deno.test({
-  name: "steal and evict() end at once what any postgres() of the same pool hands on",
-  ignore,
-  fn: async () => {
-    await using connected = connectWith("pg", server().url);
-    const schema = await newSchema(connected.client);
-    const store = () => postgres(connected.client, { schema });
-    await using made = cohort(store(), { keep: 60_000 });
-    await assertEndsAtOnce([["postgres()", store()], ["a cohort of another one", made]], store());
-  },
+test("steal and evict() end at once what any postgres() of the same pool hands on", async () => {
+  await using connected = connectWith("pg", server().url);
+  const schema = await newSchema(connected.client);
+  const store = () => postgres(connected.client, { schema });
+  await using made = cohort(store(), { keep: 60_000 });
+  await assertEndsAtOnce([["postgres()", store()], ["a cohort of another one", made]], store());
 });

@@ -1,4 +1,4 @@
-import { findPostgres } from "../../support/postgres.ts";
+import { findPgbouncer, findPostgres } from "../../support/postgres.ts";
 import { PostgresServer, type PostgresServerOptions } from "../../support/postgres_server.ts";
 
 /** The server of a test file. */
@@ -7,7 +7,13 @@ export interface SharedServer {
   readonly server: () => PostgresServer;
   /** Whether there is none, so that the tests are skipped. */
   readonly ignore: boolean;
+  /** Defines a test that needs the server. */
+  readonly test: DefineTest;
+  /** Defines a test that needs pgbouncer as well. */
+  readonly testWithPooler: DefineTest;
 }
+
+type DefineTest = (name: string, fn: () => Promise<void>) => void;
 
 /** Starts a server for all tests of a file: that takes longer than most of them. It ends after the last one. */
 export async function sharedServer(options: PostgresServerOptions = {}): Promise<SharedServer> {
@@ -15,9 +21,13 @@ export async function sharedServer(options: PostgresServerOptions = {}): Promise
   const missing = "missing" in found ? found.missing : undefined;
   const server = missing === undefined ? await PostgresServer.start(options) : undefined;
   if (server !== undefined) Deno.test.afterAll(() => server[Symbol.asyncDispose]());
+  const define = (ignore: boolean): DefineTest => (name, fn) => Deno.test({ name, ignore, fn });
+  const ignore = server === undefined;
   return {
     // With CI=1 the run ends before, because nothing may be missing.
-    ignore: server === undefined,
+    ignore,
+    test: define(ignore),
+    testWithPooler: define(ignore || "missing" in findPgbouncer()),
     server: () => {
       if (server === undefined) throw new Error(missing);
       return server;

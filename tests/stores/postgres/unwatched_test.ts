@@ -11,29 +11,25 @@ import { warningsOf } from "../../support/warnings.ts";
 import { connectWith } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
-const { server, ignore } = await sharedServer();
+const { server, test } = await sharedServer();
 
-Deno.test({
-  name: "acquire() warns that waiters poll, if the connection that listens cannot be made",
-  ignore,
-  fn: async () => {
-    await using opened = connectWith("pg", server().url);
-    let tries = 0;
-    const listen = () => {
-      tries++;
-      return new pg.Client(server().url.replace(/:\d+\//, ":1/")) as PgClient;
-    };
-    const [holder, store] = [postgres(opened.client), postgres(opened.client, { listen })];
-    const warnings = await warningsOf(async () => {
-      const lock = await acquire(holder, "a", { lease: 60_000 });
-      const waiting = acquire(store, "a");
-      await until(() => tries > 12, "it goes on trying");
-      await lock.release();
-      await (await waiting).release();
-    });
-    assertEquals(warnings.length, 1);
-    assert(/^Waiters poll, since the store does not notify them: .*ECONNREFUSED/.test(warnings[0]!), warnings[0]);
-  },
+test("acquire() warns that waiters poll, if the connection that listens cannot be made", async () => {
+  await using opened = connectWith("pg", server().url);
+  let tries = 0;
+  const listen = () => {
+    tries++;
+    return new pg.Client(server().url.replace(/:\d+\//, ":1/")) as PgClient;
+  };
+  const [holder, store] = [postgres(opened.client), postgres(opened.client, { listen })];
+  const warnings = await warningsOf(async () => {
+    const lock = await acquire(holder, "a", { lease: 60_000 });
+    const waiting = acquire(store, "a");
+    await until(() => tries > 12, "it goes on trying");
+    await lock.release();
+    await (await waiting).release();
+  });
+  assertEquals(warnings.length, 1);
+  assert(/^Waiters poll, since the store does not notify them: .*ECONNREFUSED/.test(warnings[0]!), warnings[0]);
 });
 
 Deno.test("PostgresBackend has no watch without a connection that listens", () => {
