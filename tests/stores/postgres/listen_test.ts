@@ -16,7 +16,6 @@ import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 import { inTime } from "../../support/in_time.ts";
 import { Pgbouncer } from "../../support/pgbouncer.ts";
-import { findPgbouncer } from "../../support/postgres.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { HANG_MS, until } from "../../support/until.ts";
@@ -24,7 +23,7 @@ import { connectWith, LIBRARIES, type Library, newSchema, pglite, type TestClien
 import { recording } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
-const { server, ignore } = await sharedServer();
+const { server, test, testWithPooler } = await sharedServer();
 
 /** What is quicker than a waiter that looks every 5 s, and slower than a busy machine, in milliseconds. */
 const SOON = 3_500;
@@ -82,122 +81,102 @@ async function takeAll({ url }: PostgresServer): Promise<pg.Client[]> {
 }
 
 for (const library of LIBRARIES) {
-  Deno.test({
-    name: `watch() over ${library} ends by a notification alone when another process writes`,
-    ignore,
-    fn: async () => {
-      await using one = connectWith(library, server().url);
-      await using other = connectWith(library, server().url);
-      const schema = await newSchema(one.client);
-      const [a, b] = [one, other].map(({ client, listen }) => backendOver(client, { schema, listen }));
-      await assertTold(a!, b!);
-      await until(() => other.listening() === 0, "the connection is closed");
-    },
-  });
-
-  Deno.test({
-    name: `watch() over ${library} ends with its connection, and the next one listens`,
-    ignore,
-    fn: async () => {
-      await using one = connectWith(library, server().url);
-      await using other = connectWith(library, server().url);
-      const schema = await newSchema(one.client);
-      const [a, b] = [one, other].map(({ client, listen }) => backendOver(client, { schema, listen }));
-      await assertTold(a!, b!);
-      const { version } = await b!.read("a");
-      const lost = b!.watch!("a", version, new AbortController().signal);
-      const listeners = (what: string) => {
-        return runPostgres(one.client, `SELECT ${what} FROM pg_stat_activity WHERE query ILIKE 'listen%'`);
-      };
-      const [former] = await listeners("min(pid)");
-      await listeners("pg_terminate_backend(pid)");
-      await inTime(lost, EVENT_MS, "the end of a watch");
-      // postgres.js connects anew by itself; over pg the next watch does that.
-      const reconnects = library === "postgres.js";
-      const isNew = async () => (await listeners("pid")).some(([pid]) => pid !== former![0]);
-      if (reconnects) await until(isNew, RECONNECTED, RECONNECTED_MS);
-      await assertTold(a!, b!, reconnects);
-      await until(() => other.listening() === 0, "the connection is closed");
-    },
-  });
-
-  Deno.test({
-    name: `acquire() over ${library} that waits goes on after a restart`,
-    ignore,
-    fn: async () => {
-      await using own = await PostgresServer.start();
-      await using one = connectWith(library, own.url);
-      await using other = connectWith(library, own.url);
-      const schema = await newSchema(one.client);
-      const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
-      const lock = await acquire(a, "a", { lease: 60_000 });
-      const waiting = acquire(b, "a", { lease: 60_000 });
-      await until(async () => (await a.query()).pending.length === 1 && await listening(one) > 0, "it listens");
-      await own.kill();
-      await own.start();
-      await until(() => lock.release().then(() => true, () => false), "it is released");
-      await (await inTime(waiting, 10_000, "a look every 5 s")).release();
-      if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, RECONNECTED_MS);
-      await until(() => other.listening() === 0, "the connection is closed");
-    },
-  });
-
-  Deno.test({
-    name: `acquire() over ${library} whose server takes no more connections polls`,
-    ignore,
-    fn: async () => {
-      await using own = await PostgresServer.start({ settings: FEW_CONNECTIONS });
-      await using one = connectWith(library, own.url);
-      await using other = connectWith(library, own.url);
-      const schema = await newSchema(one.client);
-      const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
-      const lock = await acquire(a, "a", { lease: 60_000 });
-      await (await acquire(b, "b")).release();
-      const others = await takeAll(own);
-      const waiting = acquire(b, "a", { lease: 60_000 });
-      await until(async () => (await a.query()).pending.length === 1, "it waits");
-      await lock.release();
-      await (await inTime(waiting, SOON, "a poll")).release();
-      for (const client of others) await client.end();
-      if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, RECONNECTED_MS);
-      await until(() => other.listening() === 0, "no connection is left");
-    },
-  });
-}
-
-Deno.test({
-  name: "acquire() over postgres.js listens once, although that fails at first",
-  ignore,
-  fn: async () => {
-    await using own = await PostgresServer.start({ settings: FEW_CONNECTIONS });
-    await using one = connectWith("pg", own.url);
-    await using other = connectWith("postgres.js", own.url);
-    const sql = other.client as PostgresJsClient;
-    const { listen } = sql;
-    let [calls, statements, lastAt] = [0, 0, 0];
-    sql.listen = (...args) => {
-      calls++;
-      return listen!(...args);
-    };
-    const query = async (text: string) => {
-      statements++;
-      lastAt = performance.now();
-      return { rows: await runPostgres(sql, text) };
-    };
+  test(`watch() over ${library} ends by a notification alone when another process writes`, async () => {
+    await using one = connectWith(library, server().url);
+    await using other = connectWith(library, server().url);
     const schema = await newSchema(one.client);
-    const [a, b] = [postgres(one.client, { schema }), postgres({ query }, { schema, listen: sql })];
+    const [a, b] = [one, other].map(({ client, listen }) => backendOver(client, { schema, listen }));
+    await assertTold(a!, b!);
+    await until(() => other.listening() === 0, "the connection is closed");
+  });
+
+  test(`watch() over ${library} ends with its connection, and the next one listens`, async () => {
+    await using one = connectWith(library, server().url);
+    await using other = connectWith(library, server().url);
+    const schema = await newSchema(one.client);
+    const [a, b] = [one, other].map(({ client, listen }) => backendOver(client, { schema, listen }));
+    await assertTold(a!, b!);
+    const { version } = await b!.read("a");
+    const lost = b!.watch!("a", version, new AbortController().signal);
+    const listeners = (what: string) => {
+      return runPostgres(one.client, `SELECT ${what} FROM pg_stat_activity WHERE query ILIKE 'listen%'`);
+    };
+    const [former] = await listeners("min(pid)");
+    await listeners("pg_terminate_backend(pid)");
+    await inTime(lost, EVENT_MS, "the end of a watch");
+    // postgres.js connects anew by itself; over pg the next watch does that.
+    const reconnects = library === "postgres.js";
+    const isNew = async () => (await listeners("pid")).some(([pid]) => pid !== former![0]);
+    if (reconnects) await until(isNew, RECONNECTED, RECONNECTED_MS);
+    await assertTold(a!, b!, reconnects);
+    await until(() => other.listening() === 0, "the connection is closed");
+  });
+
+  test(`acquire() over ${library} that waits goes on after a restart`, async () => {
+    await using own = await PostgresServer.start();
+    await using one = connectWith(library, own.url);
+    await using other = connectWith(library, own.url);
+    const schema = await newSchema(one.client);
+    const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
+    const lock = await acquire(a, "a", { lease: 60_000 });
+    const waiting = acquire(b, "a", { lease: 60_000 });
+    await until(async () => (await a.query()).pending.length === 1 && await listening(one) > 0, "it listens");
+    await own.kill();
+    await own.start();
+    await until(() => lock.release().then(() => true, () => false), "it is released");
+    await (await inTime(waiting, 10_000, "a look every 5 s")).release();
+    if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, RECONNECTED_MS);
+    await until(() => other.listening() === 0, "the connection is closed");
+  });
+
+  test(`acquire() over ${library} whose server takes no more connections polls`, async () => {
+    await using own = await PostgresServer.start({ settings: FEW_CONNECTIONS });
+    await using one = connectWith(library, own.url);
+    await using other = connectWith(library, own.url);
+    const schema = await newSchema(one.client);
+    const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
     const lock = await acquire(a, "a", { lease: 60_000 });
     await (await acquire(b, "b")).release();
     const others = await takeAll(own);
     const waiting = acquire(b, "a", { lease: 60_000 });
-    const before = statements;
-    await until(() => statements - before > 10, "it polls");
-    for (const client of others) await client.end();
-    await until(() => performance.now() - lastAt > 1_500, "postgres.js has connected, and it polls no more", 30_000);
+    await until(async () => (await a.query()).pending.length === 1, "it waits");
     await lock.release();
-    await (await inTime(waiting, SOON, "a wake-up")).release();
-    assertEquals(calls, 1);
-  },
+    await (await inTime(waiting, SOON, "a poll")).release();
+    for (const client of others) await client.end();
+    if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, RECONNECTED_MS);
+    await until(() => other.listening() === 0, "no connection is left");
+  });
+}
+
+test("acquire() over postgres.js listens once, although that fails at first", async () => {
+  await using own = await PostgresServer.start({ settings: FEW_CONNECTIONS });
+  await using one = connectWith("pg", own.url);
+  await using other = connectWith("postgres.js", own.url);
+  const sql = other.client as PostgresJsClient;
+  const { listen } = sql;
+  let [calls, statements, lastAt] = [0, 0, 0];
+  sql.listen = (...args) => {
+    calls++;
+    return listen!(...args);
+  };
+  const query = async (text: string) => {
+    statements++;
+    lastAt = performance.now();
+    return { rows: await runPostgres(sql, text) };
+  };
+  const schema = await newSchema(one.client);
+  const [a, b] = [postgres(one.client, { schema }), postgres({ query }, { schema, listen: sql })];
+  const lock = await acquire(a, "a", { lease: 60_000 });
+  await (await acquire(b, "b")).release();
+  const others = await takeAll(own);
+  const waiting = acquire(b, "a", { lease: 60_000 });
+  const before = statements;
+  await until(() => statements - before > 10, "it polls");
+  for (const client of others) await client.end();
+  await until(() => performance.now() - lastAt > 1_500, "postgres.js has connected, and it polls no more", 30_000);
+  await lock.release();
+  await (await inTime(waiting, SOON, "a wake-up")).release();
+  assertEquals(calls, 1);
 });
 
 /** A clock that can be set forward, as if nothing had happened for some time. */
@@ -241,47 +220,39 @@ async function backendThrough(proxy: TcpProxy, library: Library) {
 }
 
 for (const library of LIBRARIES) {
-  Deno.test({
-    name: `watch() over ${library} ends when the connection was lost in silence`,
-    ignore,
-    fn: async () => {
-      await using proxy = await TcpProxy.start(server().port);
-      await using through = await backendThrough(proxy, library);
-      const { watch, clock } = through;
-      await watch();
-      const first = new AbortController();
-      const watching = watch(first.signal);
-      proxy.halfOpen();
-      clock.shiftMs = 30_000;
-      first.abort();
-      await watching;
-      // It ends, since something may have been missed. Then there is another connection, or waiters are to poll.
-      await watch();
-      await watch();
-      if (library === "postgres.js") return void await assertRejects(() => watch(), Error, "no notification comes");
-      const woken = watch();
-      await until(through.isListening, "it listens");
-      await through.write();
-      await woken;
-    },
+  test(`watch() over ${library} ends when the connection was lost in silence`, async () => {
+    await using proxy = await TcpProxy.start(server().port);
+    await using through = await backendThrough(proxy, library);
+    const { watch, clock } = through;
+    await watch();
+    const first = new AbortController();
+    const watching = watch(first.signal);
+    proxy.halfOpen();
+    clock.shiftMs = 30_000;
+    first.abort();
+    await watching;
+    // It ends, since something may have been missed. Then there is another connection, or waiters are to poll.
+    await watch();
+    await watch();
+    if (library === "postgres.js") return void await assertRejects(() => watch(), Error, "no notification comes");
+    const woken = watch();
+    await until(through.isListening, "it listens");
+    await through.write();
+    await woken;
   });
 
-  Deno.test({
-    name: `watch() over ${library} fails while there is no connection yet`,
-    ignore,
-    fn: async () => {
-      await using proxy = await TcpProxy.start(server().port);
-      proxy.stall();
-      await using through = await backendThrough(proxy, library);
-      const { watch, clock, backend } = through;
-      await backend.read("a");
-      const first = new AbortController();
-      const watching = backend.watch!("a", null, first.signal);
-      clock.shiftMs = 5_000;
-      await assertRejects(() => watch(), Error, "not there yet");
-      first.abort();
-      await watching;
-    },
+  test(`watch() over ${library} fails while there is no connection yet`, async () => {
+    await using proxy = await TcpProxy.start(server().port);
+    proxy.stall();
+    await using through = await backendThrough(proxy, library);
+    const { watch, clock, backend } = through;
+    await backend.read("a");
+    const first = new AbortController();
+    const watching = backend.watch!("a", null, first.signal);
+    clock.shiftMs = 5_000;
+    await assertRejects(() => watch(), Error, "not there yet");
+    first.abort();
+    await watching;
   });
 }
 
@@ -306,119 +277,97 @@ Deno.test("PostgresBackend.watch() does not connect for a caller that has given 
   assertEquals(made, 0);
 });
 
-Deno.test({
-  name: "renew() and release() notify nobody where nobody waits",
-  ignore,
-  fn: async () => {
-    await using connected = connectWith("pg", server().url);
-    const schema = await newSchema(connected.client);
-    const { client, statements } = recording(connected.client);
-    const store = postgres(client, { schema });
-    const lock = await acquire(store, "a");
-    await lock.extend(20_000);
-    await lock.release();
-    assertEquals(statements.filter((text) => text.includes("pg_notify")), []);
-  },
+test("renew() and release() notify nobody where nobody waits", async () => {
+  await using connected = connectWith("pg", server().url);
+  const schema = await newSchema(connected.client);
+  const { client, statements } = recording(connected.client);
+  const store = postgres(client, { schema });
+  const lock = await acquire(store, "a");
+  await lock.extend(20_000);
+  await lock.release();
+  assertEquals(statements.filter((text) => text.includes("pg_notify")), []);
 });
 
-const withoutPooler = ignore || "missing" in findPgbouncer();
-
 for (const library of LIBRARIES) {
-  Deno.test({
-    name: `watch() over ${library} through pgbouncer in session mode ends by a notification`,
-    ignore: withoutPooler,
-    fn: async () => {
-      await using pooler = await Pgbouncer.start(server(), "session");
-      await using one = connectWith(library, server().url);
-      await using other = connectWith(library, pooler.url);
-      const schema = await newSchema(one.client);
-      const { client, listen } = other;
-      await assertTold(backendOver(one.client, { schema }), backendOver(client, { schema, listen }));
-      await until(() => other.listening() === 0, "the connection is closed");
-    },
+  testWithPooler(`watch() over ${library} through pgbouncer in session mode ends by a notification`, async () => {
+    await using pooler = await Pgbouncer.start(server(), "session");
+    await using one = connectWith(library, server().url);
+    await using other = connectWith(library, pooler.url);
+    const schema = await newSchema(one.client);
+    const { client, listen } = other;
+    await assertTold(backendOver(one.client, { schema }), backendOver(client, { schema, listen }));
+    await until(() => other.listening() === 0, "the connection is closed");
   });
 
-  Deno.test({
-    name: `acquire() over ${library} through pgbouncer polls, although it is to listen`,
-    ignore: withoutPooler,
-    fn: async () => {
-      await using pooler = await Pgbouncer.start(server(), "transaction");
-      await using admin = connectWith(library, server().url);
-      await using one = connectWith(library, pooler.url);
-      await using other = connectWith(library, pooler.url);
-      const schema = await newSchema(admin.client);
-      let statements = 0;
-      const counted = {
-        query: async (text: string) => {
-          statements++;
-          return { rows: await runPostgres(other.client, text) };
-        },
-      };
-      const listen = library === "pg" ? other.listen : other.client as PostgresJsClient;
-      const [a, b] = [postgres(one.client, { schema }), postgres(counted, { schema, listen })];
-      const lock = await acquire(a, "a", { lease: 60_000 });
-      const waiting = acquire(b, "a", { lease: 60_000 });
-      await until(async () => (await a.query()).pending.length === 1, "it waits");
-      const before = statements;
-      // It finds out within 2 s that no notification comes. One that believes to be woken looks every 5 s.
-      await until(() => statements - before >= 8, "it polls", 4_900);
-      await lock.release();
-      await (await inTime(waiting, SOON, "a poll")).release();
-      await until(() => other.listening() === 0, "the connection is closed");
-    },
+  testWithPooler(`acquire() over ${library} through pgbouncer polls, although it is to listen`, async () => {
+    await using pooler = await Pgbouncer.start(server(), "transaction");
+    await using admin = connectWith(library, server().url);
+    await using one = connectWith(library, pooler.url);
+    await using other = connectWith(library, pooler.url);
+    const schema = await newSchema(admin.client);
+    let statements = 0;
+    const counted = {
+      query: async (text: string) => {
+        statements++;
+        return { rows: await runPostgres(other.client, text) };
+      },
+    };
+    const listen = library === "pg" ? other.listen : other.client as PostgresJsClient;
+    const [a, b] = [postgres(one.client, { schema }), postgres(counted, { schema, listen })];
+    const lock = await acquire(a, "a", { lease: 60_000 });
+    const waiting = acquire(b, "a", { lease: 60_000 });
+    await until(async () => (await a.query()).pending.length === 1, "it waits");
+    const before = statements;
+    // It finds out within 2 s that no notification comes. One that believes to be woken looks every 5 s.
+    await until(() => statements - before >= 8, "it polls", 4_900);
+    await lock.release();
+    await (await inTime(waiting, SOON, "a poll")).release();
+    await until(() => other.listening() === 0, "the connection is closed");
   });
 }
 
-Deno.test({
-  name: "watch() through pgbouncer ends by a notification over a direct connection",
-  ignore: withoutPooler,
-  fn: async () => {
-    await using pooler = await Pgbouncer.start(server(), "transaction");
-    const direct = connect(server().url, { max: 1 });
-    await using admin = connectWith("pg", server().url);
-    const schema = await newSchema(admin.client);
-    await using one = connectWith("postgres.js", pooler.url);
-    await using other = connectWith("pg", pooler.url);
-    let ends = 0;
-    const listener = () => {
-      const client = new pg.Client(server().url);
-      client.once("end", () => ends++);
-      return client as PgClient;
-    };
-    try {
-      const a = backendOver(one.client, { schema, listen: direct as unknown as PostgresJsClient });
-      const b = backendOver(other.client, { schema, listen: listener });
-      await assertTold(a, b);
-      await assertTold(b, a);
-      await until(() => ends > 0, "the connection is closed");
-      assert(ends > 0);
-    } finally {
-      await direct.end();
-    }
-  },
+testWithPooler("watch() through pgbouncer ends by a notification over a direct connection", async () => {
+  await using pooler = await Pgbouncer.start(server(), "transaction");
+  const direct = connect(server().url, { max: 1 });
+  await using admin = connectWith("pg", server().url);
+  const schema = await newSchema(admin.client);
+  await using one = connectWith("postgres.js", pooler.url);
+  await using other = connectWith("pg", pooler.url);
+  let ends = 0;
+  const listener = () => {
+    const client = new pg.Client(server().url);
+    client.once("end", () => ends++);
+    return client as PgClient;
+  };
+  try {
+    const a = backendOver(one.client, { schema, listen: direct as unknown as PostgresJsClient });
+    const b = backendOver(other.client, { schema, listen: listener });
+    await assertTold(a, b);
+    await assertTold(b, a);
+    await until(() => ends > 0, "the connection is closed");
+    assert(ends > 0);
+  } finally {
+    await direct.end();
+  }
 });
 
-Deno.test({
-  name: "postgres() leaves no connection when its client is closed",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("pg", server().url);
-    const count = async () => {
-      const others = "SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-      return (await runPostgres(admin.client, others)).length;
-    };
-    const schema = await newSchema(admin.client);
-    for (const library of LIBRARIES) {
-      const connected = connectWith(library, server().url);
-      const store = postgres(connected.client, { schema, listen: connected.listen });
-      const lock = await acquire(store, "a");
-      const waiting = acquire(store, "a");
-      lock.signal.throwIfAborted();
-      await until(async () => await listening(admin) > 0, "it listens");
-      await lock.release();
-      await (await waiting).release();
-      await connected[Symbol.asyncDispose]();
-      await until(async () => await count() === 0, "no connection is left");
-    }
-  },
+test("postgres() leaves no connection when its client is closed", async () => {
+  await using admin = connectWith("pg", server().url);
+  const count = async () => {
+    const others = "SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    return (await runPostgres(admin.client, others)).length;
+  };
+  const schema = await newSchema(admin.client);
+  for (const library of LIBRARIES) {
+    const connected = connectWith(library, server().url);
+    const store = postgres(connected.client, { schema, listen: connected.listen });
+    const lock = await acquire(store, "a");
+    const waiting = acquire(store, "a");
+    lock.signal.throwIfAborted();
+    await until(async () => await listening(admin) > 0, "it listens");
+    await lock.release();
+    await (await waiting).release();
+    await connected[Symbol.asyncDispose]();
+    await until(async () => await count() === 0, "no connection is left");
+  }
 });

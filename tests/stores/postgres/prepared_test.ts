@@ -9,13 +9,11 @@ import { SystemClock } from "../../../src/time/clock.ts";
 import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 import { Pgbouncer } from "../../support/pgbouncer.ts";
-import { findPgbouncer } from "../../support/postgres.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { LIBRARIES, type Library, newSchema } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
-const { server, ignore } = await sharedServer();
-const withoutPooler = ignore || "missing" in findPgbouncer();
+const { server, test, testWithPooler } = await sharedServer();
 
 /** A client, and how each statement of a store on it was sent: prepared or not. */
 interface Sent extends AsyncDisposable {
@@ -89,10 +87,6 @@ async function noteWrites(client: PostgresClient, schema: string): Promise<void>
 async function noted(client: PostgresClient, schema: string): Promise<string[]> {
   const rows = await runPostgres(client, `SELECT version::text FROM ${schema}.noted`);
   return rows.map(([version]) => String(version).replaceAll("-", ""));
-}
-
-function test(name: string, fn: () => Promise<void>): void {
-  Deno.test({ name, ignore, fn });
 }
 
 for (const library of LIBRARIES) {
@@ -222,37 +216,33 @@ for (const library of LIBRARIES) {
     assertEquals(await scans(client, schema), before);
   });
 
-  Deno.test({
-    name: `postgres() over ${library} prepares no longer through pgbouncer, and goes on`,
-    ignore: withoutPooler,
-    fn: async () => {
-      await using pooler = await Pgbouncer.start(server(), "transaction");
-      await using direct = sending("pg");
-      const schema = await newSchema(direct.client);
-      const names = Array.from({ length: 8 }, (_, i) => `${i}`);
-      // Connections of the pooler that others use meanwhile, so that it changes them.
-      await using others = sending("pg", { url: pooler.url, max: 4 });
-      await using one = sending(library, { url: pooler.url, max: 8 });
-      await using two = sending(library, { url: pooler.url, max: 8 });
-      const stores = [one, two].map(({ client }) => postgres(client, { schema }));
-      // postgres.js 3.4 mixes up answers when it prepares anew a statement that the server has lost.
-      const failures: unknown[] = [];
-      await until(async () => {
-        const busy = names.map(() => runPostgres(others.client, "SELECT pg_sleep(0.01)::text"));
-        await Promise.all(stores.flatMap((store) =>
-          names.map(async (name) => {
-            await using lock = await acquire(store, name, { wait: HANG_MS });
-            await lock.extend(20_000).catch((error) => failures.push(error));
-          })
-        ));
-        await Promise.all(busy);
-        return [one, two].every(({ sent }) => sent.at(-1) === false);
-      }, "both have given up to prepare");
-      if (library === "pg") assertEquals(failures, []);
-      for (const { sent } of [one, two]) sent.length = 0;
-      for (const store of stores) await (await acquire(store, "0")).release();
-      assertEquals([...one.sent, ...two.sent].filter(Boolean), []);
-    },
+  testWithPooler(`postgres() over ${library} prepares no longer through pgbouncer, and goes on`, async () => {
+    await using pooler = await Pgbouncer.start(server(), "transaction");
+    await using direct = sending("pg");
+    const schema = await newSchema(direct.client);
+    const names = Array.from({ length: 8 }, (_, i) => `${i}`);
+    // Connections of the pooler that others use meanwhile, so that it changes them.
+    await using others = sending("pg", { url: pooler.url, max: 4 });
+    await using one = sending(library, { url: pooler.url, max: 8 });
+    await using two = sending(library, { url: pooler.url, max: 8 });
+    const stores = [one, two].map(({ client }) => postgres(client, { schema }));
+    // postgres.js 3.4 mixes up answers when it prepares anew a statement that the server has lost.
+    const failures: unknown[] = [];
+    await until(async () => {
+      const busy = names.map(() => runPostgres(others.client, "SELECT pg_sleep(0.01)::text"));
+      await Promise.all(stores.flatMap((store) =>
+        names.map(async (name) => {
+          await using lock = await acquire(store, name, { wait: HANG_MS });
+          await lock.extend(20_000).catch((error) => failures.push(error));
+        })
+      ));
+      await Promise.all(busy);
+      return [one, two].every(({ sent }) => sent.at(-1) === false);
+    }, "both have given up to prepare");
+    if (library === "pg") assertEquals(failures, []);
+    for (const { sent } of [one, two]) sent.length = 0;
+    for (const store of stores) await (await acquire(store, "0")).release();
+    assertEquals([...one.sent, ...two.sent].filter(Boolean), []);
   });
 }
 
