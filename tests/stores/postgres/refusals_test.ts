@@ -12,7 +12,7 @@ import { HANG_MS, until } from "../../support/until.ts";
 import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
-const { server, ignore } = await sharedServer();
+const { server, test } = await sharedServer();
 
 /** How long a caller waits whose store answers that it cannot, in milliseconds. */
 const WAIT_MS = 1_000;
@@ -55,49 +55,37 @@ async function works(client: PostgresClient, schema: string): Promise<void> {
 }
 
 for (const library of LIBRARIES) {
-  Deno.test({
-    name: `acquire() over ${library} rejects at once without its schema`,
-    ignore,
-    fn: async () => {
-      await using admin = connectWith(library, server().url);
-      const schema = `missing ${library}`;
-      await obey(admin, await refusal(admin.client, schema, "there is no schema"));
-      await works(admin.client, schema);
-    },
+  test(`acquire() over ${library} rejects at once without its schema`, async () => {
+    await using admin = connectWith(library, server().url);
+    const schema = `missing ${library}`;
+    await obey(admin, await refusal(admin.client, schema, "there is no schema"));
+    await works(admin.client, schema);
   });
 }
 
-Deno.test({
-  name: "acquire() names what to run where the user lacks a right",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("pg", server().url);
-    const { schema, connected } = await asUser(admin, () => []);
-    await using user = connected;
-    for (const says of ["may not use the schema", "may not make it"]) {
-      await obey(admin, await refusal(user.client, schema, says));
-    }
-    await works(user.client, schema);
-    await runPostgres(admin.client, `REVOKE UPDATE ON ${schema}.holdfast_locks FROM user_${schema}`);
-    await obey(admin, await refusal(user.client, schema, "may not write to it"));
-    await works(user.client, schema);
-  },
+test("acquire() names what to run where the user lacks a right", async () => {
+  await using admin = connectWith("pg", server().url);
+  const { schema, connected } = await asUser(admin, () => []);
+  await using user = connected;
+  for (const says of ["may not use the schema", "may not make it"]) {
+    await obey(admin, await refusal(user.client, schema, says));
+  }
+  await works(user.client, schema);
+  await runPostgres(admin.client, `REVOKE UPDATE ON ${schema}.holdfast_locks FROM user_${schema}`);
+  await obey(admin, await refusal(user.client, schema, "may not write to it"));
+  await works(user.client, schema);
 });
 
-Deno.test({
-  name: "acquire() needs no right to make a table that is there",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("pg", server().url);
-    const { schema, connected } = await asUser(admin, (schema, user) => [`GRANT USAGE ON SCHEMA ${schema} TO ${user}`]);
-    await using user = connected;
-    await works(admin.client, schema);
-    await runPostgres(
-      admin.client,
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${schema}.holdfast_locks TO user_${schema}`,
-    );
-    await works(user.client, schema);
-  },
+test("acquire() needs no right to make a table that is there", async () => {
+  await using admin = connectWith("pg", server().url);
+  const { schema, connected } = await asUser(admin, (schema, user) => [`GRANT USAGE ON SCHEMA ${schema} TO ${user}`]);
+  await using user = connected;
+  await works(admin.client, schema);
+  await runPostgres(
+    admin.client,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${schema}.holdfast_locks TO user_${schema}`,
+  );
+  await works(user.client, schema);
 });
 
 /** Tables that are of no use. */
@@ -115,174 +103,138 @@ const TABLES: Readonly<Record<string, readonly [sql: string, words: string]>> = 
 };
 
 for (const [what, [sql, words]] of Object.entries(TABLES)) {
-  Deno.test({
-    name: `acquire() rejects at once where the table is ${what}, and names what to run`,
-    ignore,
-    fn: async () => {
-      await using admin = connectWith("postgres.js", server().url);
-      const schema = await newSchema(admin.client);
-      await runPostgres(admin.client, sql.replace("%", `${schema}.holdfast_locks`));
-      await obey(admin, await refusal(admin.client, schema, words));
-      await works(admin.client, schema);
-    },
+  test(`acquire() rejects at once where the table is ${what}, and names what to run`, async () => {
+    await using admin = connectWith("postgres.js", server().url);
+    const schema = await newSchema(admin.client);
+    await runPostgres(admin.client, sql.replace("%", `${schema}.holdfast_locks`));
+    await obey(admin, await refusal(admin.client, schema, words));
+    await works(admin.client, schema);
   });
 }
 
-Deno.test({
-  name: "acquire() rejects at once where the table is a view",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("postgres.js", server().url);
-    const schema = await newSchema(admin.client);
-    await runPostgres(admin.client, `CREATE VIEW ${schema}.holdfast_locks AS SELECT 1`);
-    await refusal(admin.client, schema, "no ordinary table");
-  },
+test("acquire() rejects at once where the table is a view", async () => {
+  await using admin = connectWith("postgres.js", server().url);
+  const schema = await newSchema(admin.client);
+  await runPostgres(admin.client, `CREATE VIEW ${schema}.holdfast_locks AS SELECT 1`);
+  await refusal(admin.client, schema, "no ordinary table");
 });
 
-Deno.test({
-  name: "acquire() makes a table anew that was dropped",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("pg", server().url);
-    const schema = await newSchema(admin.client);
-    const store = postgres(admin.client, { schema });
-    await (await acquire(store, "a")).release();
-    await runPostgres(admin.client, `DROP TABLE ${schema}.holdfast_locks`);
-    await (await acquire(store, "a", { wait: HANG_MS })).release();
-  },
+test("acquire() makes a table anew that was dropped", async () => {
+  await using admin = connectWith("pg", server().url);
+  const schema = await newSchema(admin.client);
+  const store = postgres(admin.client, { schema });
+  await (await acquire(store, "a")).release();
+  await runPostgres(admin.client, `DROP TABLE ${schema}.holdfast_locks`);
+  await (await acquire(store, "a", { wait: HANG_MS })).release();
 });
 
-Deno.test({
-  name: "acquire() in many processes at once makes one table",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("pg", server().url);
-    const schema = await newSchema(admin.client);
-    const clients = Array.from({ length: 8 }, (_, i) => connectWith(LIBRARIES[i % 2]!, server().url));
-    try {
-      await Promise.all(clients.map(async ({ client }, i) => {
-        await (await acquire(postgres(client, { schema }), `a ${i}`, { wait: 10_000 })).release();
-      }));
-    } finally {
-      for (const client of clients) await client[Symbol.asyncDispose]();
-    }
-  },
+test("acquire() in many processes at once makes one table", async () => {
+  await using admin = connectWith("pg", server().url);
+  const schema = await newSchema(admin.client);
+  const clients = Array.from({ length: 8 }, (_, i) => connectWith(LIBRARIES[i % 2]!, server().url));
+  try {
+    await Promise.all(clients.map(async ({ client }, i) => {
+      await (await acquire(postgres(client, { schema }), `a ${i}`, { wait: 10_000 })).release();
+    }));
+  } finally {
+    for (const client of clients) await client[Symbol.asyncDispose]();
+  }
 });
 
-Deno.test({
-  name: "acquire() on a read-only server, and on a standby, rejects with what it says",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("pg", server().url);
-    const schema = await newSchema(admin.client);
-    await works(admin.client, schema);
-    await using readOnly = connectWith("pg", server().url, { "default_transaction_read_only": "on" });
-    await refusal(readOnly.client, schema, ["pass a client of the primary", "read-only"], { permanent: false });
-    await using standby = await PostgresServer.start();
-    await standby.follow(server());
-    await using connected = connectWith("postgres.js", standby.url);
-    await until(async () => {
-      const found = `SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = '${schema}'`;
-      return (await runPostgres(connected.client, found)).length > 0;
-    }, "the standby has the table");
-    await refusal(connected.client, schema, "a standby, which takes no writes: pass", { permanent: false });
-    assertEquals((await postgres(admin.client, { schema }).query()).held, []);
-  },
+test("acquire() on a read-only server, and on a standby, rejects with what it says", async () => {
+  await using admin = connectWith("pg", server().url);
+  const schema = await newSchema(admin.client);
+  await works(admin.client, schema);
+  await using readOnly = connectWith("pg", server().url, { "default_transaction_read_only": "on" });
+  await refusal(readOnly.client, schema, ["pass a client of the primary", "read-only"], { permanent: false });
+  await using standby = await PostgresServer.start();
+  await standby.follow(server());
+  await using connected = connectWith("postgres.js", standby.url);
+  await until(async () => {
+    const found = `SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = '${schema}'`;
+    return (await runPostgres(connected.client, found)).length > 0;
+  }, "the standby has the table");
+  await refusal(connected.client, schema, "a standby, which takes no writes: pass", { permanent: false });
+  assertEquals((await postgres(admin.client, { schema }).query()).held, []);
 });
 
 for (const library of LIBRARIES) {
-  Deno.test({
-    name: `acquire() over ${library} rejects once the client is closed`,
-    ignore,
-    fn: async () => {
-      await using admin = connectWith("pg", server().url);
-      const schema = await newSchema(admin.client);
-      const connected = connectWith(library, server().url);
-      const store = postgres(connected.client, { schema });
-      const other = postgres(admin.client, { schema });
-      await using _lock = await acquire(other, "a");
-      const waiting = acquire(store, "a").catch((error: unknown) => error);
-      await until(async () => (await other.query()).pending.length === 1, "it waits");
-      await connected[Symbol.asyncDispose]();
-      const error = await inTime(waiting, HANG_MS, "a waiter that is told");
-      assert(error instanceof StoreError && error.permanent && error.message.includes("is closed"), `${error}`);
-      await refused(() => tryAcquire(store, "b"), "is closed");
-      assertEquals(store.closed, true);
-    },
+  test(`acquire() over ${library} rejects once the client is closed`, async () => {
+    await using admin = connectWith("pg", server().url);
+    const schema = await newSchema(admin.client);
+    const connected = connectWith(library, server().url);
+    const store = postgres(connected.client, { schema });
+    const other = postgres(admin.client, { schema });
+    await using _lock = await acquire(other, "a");
+    const waiting = acquire(store, "a").catch((error: unknown) => error);
+    await until(async () => (await other.query()).pending.length === 1, "it waits");
+    await connected[Symbol.asyncDispose]();
+    const error = await inTime(waiting, HANG_MS, "a waiter that is told");
+    assert(error instanceof StoreError && error.permanent && error.message.includes("is closed"), `${error}`);
+    await refused(() => tryAcquire(store, "b"), "is closed");
+    assertEquals(store.closed, true);
   });
 }
 
-Deno.test({
-  name: "acquire() rejects where a connection of the pool is in a transaction",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("pg", server().url);
-    const schema = await newSchema(admin.client);
-    await works(admin.client, schema);
-    const pool = new pg.Pool({ connectionString: server().url, max: 1 });
-    try {
-      const connection = await pool.connect();
-      await connection.query("BEGIN");
-      connection.release();
-      const repair = () => pool.query("ROLLBACK");
-      await refusal(pool, schema, "would undo the lock: end each one", { permanent: false, repair });
-    } finally {
-      await pool.end();
-    }
-    assertEquals((await postgres(admin.client, { schema }).query()).held, []);
-  },
+test("acquire() rejects where a connection of the pool is in a transaction", async () => {
+  await using admin = connectWith("pg", server().url);
+  const schema = await newSchema(admin.client);
+  await works(admin.client, schema);
+  const pool = new pg.Pool({ connectionString: server().url, max: 1 });
+  try {
+    const connection = await pool.connect();
+    await connection.query("BEGIN");
+    connection.release();
+    const repair = () => pool.query("ROLLBACK");
+    await refusal(pool, schema, "would undo the lock: end each one", { permanent: false, repair });
+  } finally {
+    await pool.end();
+  }
+  assertEquals((await postgres(admin.client, { schema }).query()).held, []);
 });
 
-Deno.test({
-  name: "acquire() rejects where the connection is in a transaction that has failed",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("pg", server().url);
-    const schema = await newSchema(admin.client);
-    await works(admin.client, schema);
-    const client = new pg.Client(server().url);
-    await client.connect();
-    try {
-      await client.query("BEGIN");
-      await client.query("SELECT 1 / 0").catch(() => {});
-      const passed: PostgresClient = { query: (text) => client.query(text) };
-      const repair = () => client.query("ROLLBACK");
-      await refusal(passed, schema, "that has failed: end each one", { permanent: false, repair });
-    } finally {
-      await client.end();
-    }
-    assertEquals((await postgres(admin.client, { schema }).query()).held, []);
-  },
+test("acquire() rejects where the connection is in a transaction that has failed", async () => {
+  await using admin = connectWith("pg", server().url);
+  const schema = await newSchema(admin.client);
+  await works(admin.client, schema);
+  const client = new pg.Client(server().url);
+  await client.connect();
+  try {
+    await client.query("BEGIN");
+    await client.query("SELECT 1 / 0").catch(() => {});
+    const passed: PostgresClient = { query: (text) => client.query(text) };
+    const repair = () => client.query("ROLLBACK");
+    await refusal(passed, schema, "that has failed: end each one", { permanent: false, repair });
+  } finally {
+    await client.end();
+  }
+  assertEquals((await postgres(admin.client, { schema }).query()).held, []);
 });
 
-Deno.test({
-  name: "postgres() throws for a connection and for a transaction, and says what to pass",
-  ignore,
-  fn: async () => {
-    const sql = connect(server().url, { max: 2 });
-    const pool = new pg.Pool({ connectionString: server().url });
-    await using database = pglite();
-    const [client, borrowed] = [new pg.Client(server().url), await pool.connect()];
-    const reserved = await sql.reserve();
-    try {
-      const throws = (given: unknown, words: string) => {
-        assertThrows(() => postgres(given as PostgresClient), TypeError, words);
-      };
-      throws(client, "Pass the Pool");
-      throws(borrowed, "Pass the Pool");
-      throws(reserved, "Pass sql itself");
-      await sql.begin(async (transaction) => await throws(transaction, "Pass sql itself"));
-      const { transaction } = database.client as unknown as {
-        transaction(run: (transaction: unknown) => Promise<void>): Promise<void>;
-      };
-      await transaction.call(database.client, async (each) => await throws(each, "Pass the PGlite"));
-      for (const other of [undefined, null, {}, "postgres://a", () => {}, connect]) throws(other, "client must be sql");
-    } finally {
-      reserved.release();
-      borrowed.release();
-      await Promise.all([sql.end(), pool.end()]);
-    }
-  },
+test("postgres() throws for a connection and for a transaction, and says what to pass", async () => {
+  const sql = connect(server().url, { max: 2 });
+  const pool = new pg.Pool({ connectionString: server().url });
+  await using database = pglite();
+  const [client, borrowed] = [new pg.Client(server().url), await pool.connect()];
+  const reserved = await sql.reserve();
+  try {
+    const throws = (given: unknown, words: string) => {
+      assertThrows(() => postgres(given as PostgresClient), TypeError, words);
+    };
+    throws(client, "Pass the Pool");
+    throws(borrowed, "Pass the Pool");
+    throws(reserved, "Pass sql itself");
+    await sql.begin(async (transaction) => await throws(transaction, "Pass sql itself"));
+    const { transaction } = database.client as unknown as {
+      transaction(run: (transaction: unknown) => Promise<void>): Promise<void>;
+    };
+    await transaction.call(database.client, async (each) => await throws(each, "Pass the PGlite"));
+    for (const other of [undefined, null, {}, "postgres://a", () => {}, connect]) throws(other, "client must be sql");
+  } finally {
+    reserved.release();
+    borrowed.release();
+    await Promise.all([sql.end(), pool.end()]);
+  }
 });
 
 Deno.test("postgres() checks its options", () => {
@@ -304,36 +256,32 @@ Deno.test("postgres() checks its options", () => {
 for (
   const [state, settings] of [["57014", { "statement_timeout": "1" }], ["55P03", { "lock_timeout": "1" }]] as const
 ) {
-  Deno.test({
-    name: `acquire() goes on after the error ${state}`,
-    ignore,
-    fn: async () => {
-      await using admin = connectWith("pg", server().url);
-      const schema = await newSchema(admin.client);
-      await works(admin.client, schema);
-      await using connected = connectWith("pg", server().url);
-      const store = postgres(connected.client, { schema });
-      await (await acquire(store, "a")).release();
-      const blocker = new pg.Client(server().url);
-      await blocker.connect();
-      try {
-        await blocker.query(`BEGIN; LOCK TABLE ${schema}.holdfast_locks IN ACCESS EXCLUSIVE MODE`);
-        await using impatient = connectWith("pg", server().url, { [Object.keys(settings)[0]!]: "50" });
-        const waiting = acquire(postgres(impatient.client, { schema }), "a", { wait: 20_000 });
-        const releases: Promise<boolean>[] = [];
-        const givesUp = postgres(impatient.client, { schema });
-        const release = givesUp.release.bind(givesUp);
-        givesUp.release = (claim) => releases[releases.push(release(claim)) - 1]!;
-        const late = acquire(givesUp, "a", { wait: 300 });
-        await assertRejects(() => inTime(late, HANG_MS, "a call that is refused"), StoreError);
-        await blocker.query("COMMIT");
-        await (await waiting).release();
-        // It releases what it may have been granted, until that is answered.
-        const last = async () => (await Promise.allSettled(releases)).at(-1)?.status;
-        await until(async () => await last() === "fulfilled", "its release is answered");
-      } finally {
-        await blocker.end();
-      }
-    },
+  test(`acquire() goes on after the error ${state}`, async () => {
+    await using admin = connectWith("pg", server().url);
+    const schema = await newSchema(admin.client);
+    await works(admin.client, schema);
+    await using connected = connectWith("pg", server().url);
+    const store = postgres(connected.client, { schema });
+    await (await acquire(store, "a")).release();
+    const blocker = new pg.Client(server().url);
+    await blocker.connect();
+    try {
+      await blocker.query(`BEGIN; LOCK TABLE ${schema}.holdfast_locks IN ACCESS EXCLUSIVE MODE`);
+      await using impatient = connectWith("pg", server().url, { [Object.keys(settings)[0]!]: "50" });
+      const waiting = acquire(postgres(impatient.client, { schema }), "a", { wait: 20_000 });
+      const releases: Promise<boolean>[] = [];
+      const givesUp = postgres(impatient.client, { schema });
+      const release = givesUp.release.bind(givesUp);
+      givesUp.release = (claim) => releases[releases.push(release(claim)) - 1]!;
+      const late = acquire(givesUp, "a", { wait: 300 });
+      await assertRejects(() => inTime(late, HANG_MS, "a call that is refused"), StoreError);
+      await blocker.query("COMMIT");
+      await (await waiting).release();
+      // It releases what it may have been granted, until that is answered.
+      const last = async () => (await Promise.allSettled(releases)).at(-1)?.status;
+      await until(async () => await last() === "fulfilled", "its release is answered");
+    } finally {
+      await blocker.end();
+    }
   });
 }
