@@ -22,7 +22,7 @@ import { connectWith, LIBRARIES, newSchema, pglite } from "./clients.ts";
 import { recording } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
-const { server, ignore } = await sharedServer();
+const { server, test } = await sharedServer();
 
 /** How a server may read strings. */
 const SETTINGS: Readonly<Record<string, Record<string, string>>> = {
@@ -46,40 +46,28 @@ function backendOf(client: PostgresClient, options: PostgresOptions): PostgresBa
 
 for (const library of LIBRARIES) {
   for (const [how, settings] of Object.entries(SETTINGS)) {
-    Deno.test({
-      name: `PostgresBackend over ${library} keeps every text ${how}`,
-      ignore,
-      fn: async () => {
-        await using connected = connectWith(library, server().url, settings);
-        await assertKeepsAll(backendOf(connected.client, { schema: await newSchema(connected.client) }));
-      },
+    test(`PostgresBackend over ${library} keeps every text ${how}`, async () => {
+      await using connected = connectWith(library, server().url, settings);
+      await assertKeepsAll(backendOf(connected.client, { schema: await newSchema(connected.client) }));
     });
   }
 
   backendSuite<string | null>((what, run) => {
-    Deno.test({
-      name: `PostgresBackend over ${library} ${what}`,
-      ignore,
-      fn: async () => {
-        await using connected = connectWith(library, server().url);
-        const schema = await newSchema(connected.client);
-        await run(() => backendOf(connected.client, { schema }));
-      },
+    test(`PostgresBackend over ${library} ${what}`, async () => {
+      await using connected = connectWith(library, server().url);
+      const schema = await newSchema(connected.client);
+      await run(() => backendOf(connected.client, { schema }));
     });
   });
 
-  Deno.test({
-    name: `PostgresBackend over ${library} takes names of schemas and tables as they are`,
-    ignore,
-    fn: async () => {
-      await using connected = connectWith(library, server().url, SETTINGS["with standard_conforming_strings off"]);
-      for (const name of ['"', "'; x", "\\", "$holdfast$", "SELECT", "é 😀"]) {
-        await runPostgres(connected.client, `CREATE SCHEMA "${library} ${name.replaceAll('"', '""')}"`);
-        const backend = backendOf(connected.client, { schema: `${library} ${name}`, table: name });
-        assert((await backend.write("a", "{}", null, { notify: true })).written);
-        assertEquals((await backend.read("a")).value, "{}");
-      }
-    },
+  test(`PostgresBackend over ${library} takes names of schemas and tables as they are`, async () => {
+    await using connected = connectWith(library, server().url, SETTINGS["with standard_conforming_strings off"]);
+    for (const name of ['"', "'; x", "\\", "$holdfast$", "SELECT", "é 😀"]) {
+      await runPostgres(connected.client, `CREATE SCHEMA "${library} ${name.replaceAll('"', '""')}"`);
+      const backend = backendOf(connected.client, { schema: `${library} ${name}`, table: name });
+      assert((await backend.write("a", "{}", null, { notify: true })).written);
+      assertEquals((await backend.read("a")).value, "{}");
+    }
   });
 }
 
@@ -90,170 +78,142 @@ Deno.test("PostgresBackend on a PGlite keeps every text", async () => {
 });
 
 for (const encoding of ["LATIN1", "SQL_ASCII"]) {
-  Deno.test({
-    name: `postgres() keeps all languages in a database of the encoding ${encoding}`,
-    ignore,
-    fn: async () => {
-      await using other = await PostgresServer.start({ encoding });
-      await using connected = connectWith("pg", other.url);
-      await assertKeepsAll(backendOf(connected.client, {}));
-      const store = postgres(connected.client);
-      await using lock = await acquire(store, "наме 名 😀", { meta: { who: "Zoë 名 😀 \0" } });
-      const { held } = await store.query({ name: lock.name });
-      assertEquals(held.map(({ name, meta }) => [name, meta?.["who"]]), [["наме 名 😀", "Zoë 名 😀 \0"]]);
-    },
+  test(`postgres() keeps all languages in a database of the encoding ${encoding}`, async () => {
+    await using other = await PostgresServer.start({ encoding });
+    await using connected = connectWith("pg", other.url);
+    await assertKeepsAll(backendOf(connected.client, {}));
+    const store = postgres(connected.client);
+    await using lock = await acquire(store, "наме 名 😀", { meta: { who: "Zoë 名 😀 \0" } });
+    const { held } = await store.query({ name: lock.name });
+    assertEquals(held.map(({ name, meta }) => [name, meta?.["who"]]), [["наме 名 😀", "Zoë 名 😀 \0"]]);
   });
 }
 
-Deno.test({
-  name: "PostgresBackend.write() commits durably where synchronous_commit is off",
-  ignore,
-  fn: async () => {
-    await using admin = connectWith("pg", server().url);
-    for (
-      const [set, expected] of [["off", "on"], ["local", "on"], ["remote_write", "on"], [
-        "remote_apply",
-        "remote_apply",
-      ]]
-    ) {
-      const client = new pg.Client({ connectionString: server().url, options: `-c synchronous_commit=${set}` });
-      await client.connect();
-      const setting = async () => (await client.query("SHOW synchronous_commit")).rows[0].synchronous_commit;
-      const seen: unknown[] = [];
-      const query = async (text: string) => {
-        await client.query("BEGIN");
-        const reply = await client.query(text);
-        // What it is now is what the commit goes by.
-        if (text.includes("RETURNING")) seen.push(await setting());
-        await client.query("COMMIT");
-        return reply;
-      };
-      try {
-        const backend = backendOf({ query }, { schema: await newSchema(admin.client) });
-        const written = await backend.write("a", "{}", null, {});
-        assert(written.written);
-        const next = await backend.write("a", "{}", written.version, {});
-        assert(next.written);
-        assert(!(await backend.write("a", "{}", written.version, {})).written);
-        assert((await backend.write("a", "{}", next.version, {})).written, "now a refused one returns what is there");
-        assertEquals([seen[0], seen[1], seen[3]], [expected, expected, expected], set);
-        assertEquals(await setting(), set, "for itself alone");
-      } finally {
-        await client.end();
-      }
+test("PostgresBackend.write() commits durably where synchronous_commit is off", async () => {
+  await using admin = connectWith("pg", server().url);
+  for (
+    const [set, expected] of [["off", "on"], ["local", "on"], ["remote_write", "on"], [
+      "remote_apply",
+      "remote_apply",
+    ]]
+  ) {
+    const client = new pg.Client({ connectionString: server().url, options: `-c synchronous_commit=${set}` });
+    await client.connect();
+    const setting = async () => (await client.query("SHOW synchronous_commit")).rows[0].synchronous_commit;
+    const seen: unknown[] = [];
+    const query = async (text: string) => {
+      await client.query("BEGIN");
+      const reply = await client.query(text);
+      // What it is now is what the commit goes by.
+      if (text.includes("RETURNING")) seen.push(await setting());
+      await client.query("COMMIT");
+      return reply;
+    };
+    try {
+      const backend = backendOf({ query }, { schema: await newSchema(admin.client) });
+      const written = await backend.write("a", "{}", null, {});
+      assert(written.written);
+      const next = await backend.write("a", "{}", written.version, {});
+      assert(next.written);
+      assert(!(await backend.write("a", "{}", written.version, {})).written);
+      assert((await backend.write("a", "{}", next.version, {})).written, "now a refused one returns what is there");
+      assertEquals([seen[0], seen[1], seen[3]], [expected, expected, expected], set);
+      assertEquals(await setting(), set, "for itself alone");
+    } finally {
+      await client.end();
     }
-  },
+  }
 });
 
-Deno.test({
-  name: "PostgresBackend.write() is refused when it is too early by the server's clock",
-  ignore,
-  fn: async () => {
-    await using connected = connectWith("postgres.js", server().url);
-    const backend = backendOf(connected.client, { schema: await newSchema(connected.client) });
-    const first = await backend.write("a", "{}", null, {});
-    assert(first.written);
-    const early = await backend.write("a", '{"a":1}', first.version, { notBefore: first.time! + 60_000 });
-    assertEquals(early, { written: false });
-    const due = await backend.write("a", '{"a":1}', first.version, { notBefore: first.time! });
-    assert(due.written && due.time! >= first.time!);
-  },
+test("PostgresBackend.write() is refused when it is too early by the server's clock", async () => {
+  await using connected = connectWith("postgres.js", server().url);
+  const backend = backendOf(connected.client, { schema: await newSchema(connected.client) });
+  const first = await backend.write("a", "{}", null, {});
+  assert(first.written);
+  const early = await backend.write("a", '{"a":1}', first.version, { notBefore: first.time! + 60_000 });
+  assertEquals(early, { written: false });
+  const due = await backend.write("a", '{"a":1}', first.version, { notBefore: first.time! });
+  assert(due.written && due.time! >= first.time!);
 });
 
-Deno.test({
-  name: "PostgresBackend.write() returns what is there after a refused one, unprepared",
-  ignore,
-  fn: async () => {
-    await using connected = connectWith("postgres.js", server().url);
-    const options = { schema: await newSchema(connected.client) };
-    const { client } = recording(connected.client);
-    const [backend, other] = [backendOf(client, options), backendOf(client, options)];
-    const first = await backend.write("a", '{"a":1}', null, {});
-    assert(first.written);
-    const second = await other.write("a", '{"a":2}', first.version, {});
-    assert(second.written);
-    assertEquals(await backend.write("a", '{"a":3}', first.version, {}), { written: false });
-    const refused = await backend.write("a", '{"a":3}', first.version, { notify: true });
-    assert(!refused.written && refused.found !== undefined);
-    assertEquals([refused.found.value, refused.found.version], ['{"a":2}', second.version]);
-    assert(refused.found.time! >= second.time!);
-    let { version } = second;
-    for (let writes = 0; writes < 20; writes++) {
-      const written = await backend.write("a", '{"a":3}', version, { notify: true });
-      assert(written.written && written.time! >= refused.found.time!);
-      version = written.version;
-    }
-    assertEquals(await backend.write("a", '{"a":4}', first.version, {}), { written: false }, "others are gone");
-  },
+test("PostgresBackend.write() returns what is there after a refused one, unprepared", async () => {
+  await using connected = connectWith("postgres.js", server().url);
+  const options = { schema: await newSchema(connected.client) };
+  const { client } = recording(connected.client);
+  const [backend, other] = [backendOf(client, options), backendOf(client, options)];
+  const first = await backend.write("a", '{"a":1}', null, {});
+  assert(first.written);
+  const second = await other.write("a", '{"a":2}', first.version, {});
+  assert(second.written);
+  assertEquals(await backend.write("a", '{"a":3}', first.version, {}), { written: false });
+  const refused = await backend.write("a", '{"a":3}', first.version, { notify: true });
+  assert(!refused.written && refused.found !== undefined);
+  assertEquals([refused.found.value, refused.found.version], ['{"a":2}', second.version]);
+  assert(refused.found.time! >= second.time!);
+  let { version } = second;
+  for (let writes = 0; writes < 20; writes++) {
+    const written = await backend.write("a", '{"a":3}', version, { notify: true });
+    assert(written.written && written.time! >= refused.found.time!);
+    version = written.version;
+  }
+  assertEquals(await backend.write("a", '{"a":4}', first.version, {}), { written: false }, "others are gone");
 });
 
 for (const library of LIBRARIES) {
-  Deno.test({
-    name: `PostgresBackend.write() over ${library} returns what is there`,
-    ignore,
-    fn: async () => {
-      await using connected = connectWith(library, server().url);
-      const options = { schema: await newSchema(connected.client) };
-      const [backend, other] = [backendOf(connected.client, options), backendOf(connected.client, options)];
-      const first = await backend.write("a", '{"a":1}', null, {});
-      assert(first.written);
-      for (const expected of [null, "0".repeat(32)]) {
-        const refused = await other.write("a", '{"a":2}', expected, { notify: true });
-        assert(!refused.written && refused.found !== undefined);
-        assertEquals([refused.found.value, refused.found.version], ['{"a":1}', first.version]);
-        assert(refused.found.time! >= first.time!);
-      }
-      assertEquals(await other.write("b", '{"a":2}', first.version, {}), { written: false });
-    },
+  test(`PostgresBackend.write() over ${library} returns what is there`, async () => {
+    await using connected = connectWith(library, server().url);
+    const options = { schema: await newSchema(connected.client) };
+    const [backend, other] = [backendOf(connected.client, options), backendOf(connected.client, options)];
+    const first = await backend.write("a", '{"a":1}', null, {});
+    assert(first.written);
+    for (const expected of [null, "0".repeat(32)]) {
+      const refused = await other.write("a", '{"a":2}', expected, { notify: true });
+      assert(!refused.written && refused.found !== undefined);
+      assertEquals([refused.found.value, refused.found.version], ['{"a":1}', first.version]);
+      assert(refused.found.time! >= first.time!);
+    }
+    assertEquals(await other.write("b", '{"a":2}', first.version, {}), { written: false });
   });
 }
 
-Deno.test({
-  name: "PostgresBackend takes one statement for each call, but for the first one",
-  ignore,
-  fn: async () => {
-    await using connected = connectWith("pg", server().url);
-    const schema = await newSchema(connected.client);
-    const { client, statements } = recording(connected.client);
-    const store = postgres(client, { schema });
-    await (await acquire(store, "a")).release();
-    // It looks for the table, makes it, looks again, reads, grants, releases.
-    assertEquals(statements.splice(0).length, 6);
-    const lock = await acquire(store, "a");
-    assertEquals(statements.splice(0).length, 1);
-    await lock.extend(20_000);
-    assertEquals(statements.splice(0).length, 1);
-    await lock.release();
-    assertEquals(statements.splice(0).length, 1);
-    const other = postgres(client, { schema });
-    await (await acquire(other, "a")).release();
-    assertEquals(statements.splice(0).length, 4, "it looks for the table, reads, grants, releases");
-    await (await acquire(store, "a")).release();
-    assertEquals(statements.splice(0).length, 4, "it is refused, reads what the other one wrote, grants, releases");
-  },
+test("PostgresBackend takes one statement for each call, but for the first one", async () => {
+  await using connected = connectWith("pg", server().url);
+  const schema = await newSchema(connected.client);
+  const { client, statements } = recording(connected.client);
+  const store = postgres(client, { schema });
+  await (await acquire(store, "a")).release();
+  // It looks for the table, makes it, looks again, reads, grants, releases.
+  assertEquals(statements.splice(0).length, 6);
+  const lock = await acquire(store, "a");
+  assertEquals(statements.splice(0).length, 1);
+  await lock.extend(20_000);
+  assertEquals(statements.splice(0).length, 1);
+  await lock.release();
+  assertEquals(statements.splice(0).length, 1);
+  const other = postgres(client, { schema });
+  await (await acquire(other, "a")).release();
+  assertEquals(statements.splice(0).length, 4, "it looks for the table, reads, grants, releases");
+  await (await acquire(store, "a")).release();
+  assertEquals(statements.splice(0).length, 4, "it is refused, reads what the other one wrote, grants, releases");
 });
 
-Deno.test({
-  name: "PostgresBackend updates rows in place: no index grows",
-  ignore,
-  fn: async () => {
-    await using connected = connectWith("pg", server().url);
-    const schema = await newSchema(connected.client);
-    const backend = backendOf(connected.client, { schema });
-    let { version } = await backend.read("a");
-    for (let i = 0; i < 50; i++) {
-      const written = await backend.write("a", JSON.stringify({ i, filled: "x".repeat(300) }), version, {});
-      assert(written.written);
-      version = written.version;
-    }
-    await runPostgres(connected.client, "SELECT pg_stat_force_next_flush()");
-    const [[updates, hot] = []] = await runPostgres(
-      connected.client,
-      `SELECT n_tup_upd::int, n_tup_hot_upd::int FROM pg_stat_user_tables WHERE schemaname = '${schema}'`,
-    );
-    assertEquals(updates, 49);
-    assert(Number(hot) >= 47, `${hot} of ${updates} updates were in place`);
-  },
+test("PostgresBackend updates rows in place: no index grows", async () => {
+  await using connected = connectWith("pg", server().url);
+  const schema = await newSchema(connected.client);
+  const backend = backendOf(connected.client, { schema });
+  let { version } = await backend.read("a");
+  for (let i = 0; i < 50; i++) {
+    const written = await backend.write("a", JSON.stringify({ i, filled: "x".repeat(300) }), version, {});
+    assert(written.written);
+    version = written.version;
+  }
+  await runPostgres(connected.client, "SELECT pg_stat_force_next_flush()");
+  const [[updates, hot] = []] = await runPostgres(
+    connected.client,
+    `SELECT n_tup_upd::int, n_tup_hot_upd::int FROM pg_stat_user_tables WHERE schemaname = '${schema}'`,
+  );
+  assertEquals(updates, 49);
+  assert(Number(hot) >= 47, `${hot} of ${updates} updates were in place`);
 });
 
 /** Runs a test of what is over one connection of postgres.js. */
@@ -299,88 +259,72 @@ const CALLS: Readonly<Record<string, (backend: PostgresBackend) => Promise<unkno
 
 for (const [what, confuse] of Object.entries(CONFUSING)) {
   for (const [call, run] of Object.entries(CALLS)) {
-    Deno.test({
-      name: `${call}() takes no other answer for its own after ${what}`,
-      ignore,
-      fn: async () => {
-        // postgres.js cancels over another connection, and nobody could catch that the server resets it: a proxy ends
-        // it.
-        await using proxy = await TcpProxy.start(server().port);
-        const other = new pg.Client(server().url);
-        await other.connect();
-        try {
-          await overOneConnection(async (sql, client, backend) => {
-            assert((await backend.write("a", "{}", null, {})).written);
-            // What is prepared for the first time there may have no answer at all.
-            await run(backend);
-            await other.query("SELECT pg_advisory_lock(1)");
-            const running = runPostgres(client, "SELECT pg_advisory_lock(1)").catch(() => {});
-            await sent();
-            await confuse(sql);
-            // Often it cannot even be read as an answer to its own.
-            const refused = run(backend).then(() => undefined, (error: unknown) => error);
-            const accepted = backend.write("b", "{}", null, {}).catch(() => {});
-            await other.query("SELECT pg_advisory_unlock(1)");
-            const error = await refused;
-            assert(error instanceof Error && !(error instanceof StoreError), `${error}`);
-            assert(/answer to another statement|out of range|reading 'length'/.test(error.message), error.message);
-            await sql.end({ timeout: 0 });
-            await Promise.all([running, accepted]);
-          }, proxy.port);
-        } finally {
-          await other.end();
-        }
-      },
+    test(`${call}() takes no other answer for its own after ${what}`, async () => {
+      // postgres.js cancels over another connection, and nobody could catch that the server resets it: a proxy ends
+      // it.
+      await using proxy = await TcpProxy.start(server().port);
+      const other = new pg.Client(server().url);
+      await other.connect();
+      try {
+        await overOneConnection(async (sql, client, backend) => {
+          assert((await backend.write("a", "{}", null, {})).written);
+          // What is prepared for the first time there may have no answer at all.
+          await run(backend);
+          await other.query("SELECT pg_advisory_lock(1)");
+          const running = runPostgres(client, "SELECT pg_advisory_lock(1)").catch(() => {});
+          await sent();
+          await confuse(sql);
+          // Often it cannot even be read as an answer to its own.
+          const refused = run(backend).then(() => undefined, (error: unknown) => error);
+          const accepted = backend.write("b", "{}", null, {}).catch(() => {});
+          await other.query("SELECT pg_advisory_unlock(1)");
+          const error = await refused;
+          assert(error instanceof Error && !(error instanceof StoreError), `${error}`);
+          assert(/answer to another statement|out of range|reading 'length'/.test(error.message), error.message);
+          await sql.end({ timeout: 0 });
+          await Promise.all([running, accepted]);
+        }, proxy.port);
+      } finally {
+        await other.end();
+      }
     });
   }
 }
 
-Deno.test({
-  name: "read() over postgres.js is answered right after a connection was reset",
-  ignore,
-  fn: async () => {
-    await using proxy = await TcpProxy.start(server().port);
-    await overOneConnection(async (_, __, backend) => {
-      const read = () => backend.read("aaaa");
-      await read();
-      const stalled = proxy.stallReply("61616161");
-      const again = read().catch(read);
-      await stalled;
-      proxy.reset();
-      assertEquals((await inTime(again, HANG_MS, "the second read")).value, undefined);
-    }, proxy.port);
-  },
+test("read() over postgres.js is answered right after a connection was reset", async () => {
+  await using proxy = await TcpProxy.start(server().port);
+  await overOneConnection(async (_, __, backend) => {
+    const read = () => backend.read("aaaa");
+    await read();
+    const stalled = proxy.stallReply("61616161");
+    const again = read().catch(read);
+    await stalled;
+    proxy.reset();
+    assertEquals((await inTime(again, HANG_MS, "the second read")).value, undefined);
+  }, proxy.port);
 });
 
-Deno.test({
-  name: "read() over postgres.js is answered after one that failed between its rows",
-  ignore,
-  fn: () =>
-    overOneConnection(async (_, client, backend) => {
-      await backend.read("a");
-      const text = "SELECT 1 / (3 - i) AS quotient FROM generate_series(1, 3) AS i";
-      const failed = assertRejects(() => runPostgres(client, text), Error, "division by zero");
-      await sent();
-      assertEquals((await backend.read("a")).value, undefined);
-      await failed;
-    }),
-});
+test("read() over postgres.js is answered after one that failed between its rows", () =>
+  overOneConnection(async (_, client, backend) => {
+    await backend.read("a");
+    const text = "SELECT 1 / (3 - i) AS quotient FROM generate_series(1, 3) AS i";
+    const failed = assertRejects(() => runPostgres(client, text), Error, "division by zero");
+    await sent();
+    assertEquals((await backend.read("a")).value, undefined);
+    await failed;
+  }));
 
-Deno.test({
-  name: "acquire() over pg with query_timeout replaces connections lost in silence",
-  ignore,
-  fn: async () => {
-    await using proxy = await TcpProxy.start(server().port);
-    const connectionString = server().url.replace(`:${server().port}`, `:${proxy.port}`);
-    const pool = new pg.Pool({ connectionString, max: 2, query_timeout: 1_000 });
-    pool.on("error", () => {});
-    try {
-      const schema = await newSchema(pool);
-      await Promise.all(["", ""].map(() => pool.query("SELECT pg_sleep(0.1)")));
-      proxy.halfOpen();
-      await (await acquire(postgres(pool, { schema }), "a", { wait: 20_000 })).release();
-    } finally {
-      await pool.end();
-    }
-  },
+test("acquire() over pg with query_timeout replaces connections lost in silence", async () => {
+  await using proxy = await TcpProxy.start(server().port);
+  const connectionString = server().url.replace(`:${server().port}`, `:${proxy.port}`);
+  const pool = new pg.Pool({ connectionString, max: 2, query_timeout: 1_000 });
+  pool.on("error", () => {});
+  try {
+    const schema = await newSchema(pool);
+    await Promise.all(["", ""].map(() => pool.query("SELECT pg_sleep(0.1)")));
+    proxy.halfOpen();
+    await (await acquire(postgres(pool, { schema }), "a", { wait: 20_000 })).release();
+  } finally {
+    await pool.end();
+  }
 });
