@@ -81,6 +81,11 @@ export class Place {
   }
 }
 
+/** Defines a test with keys of its own. */
+export function test(name: string, run: (place: Place) => Promise<void>): void {
+  Deno.test({ name, ignore, fn: () => run(new Place()) });
+}
+
 /** Resolves to how many watches the servers have. */
 export async function watchers(): Promise<number> {
   const counts = Place.cluster.members.map((member) => member.metric("etcd_debugging_mvcc_watcher_total"));

@@ -3,30 +3,25 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { acquire, LockLostError } from "@holdfast/lock";
 import type { EtcdFetch } from "@holdfast/lock/etcd";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { ignore, Place } from "./place.ts";
+import { Place, test } from "./place.ts";
 
 Place.serve();
 
-Deno.test({
-  name: "acquire() on etcd loses no lock when a connection is cut behind its release",
-  ignore,
-  fn: async () => {
-    const place = new Place();
-    await using proxy = await TcpProxy.start(Place.cluster.members[0]!.port);
-    const store = place.store({ endpoints: [`http://127.0.0.1:${proxy.port}`] });
-    for (const kind of [{}, { mode: "shared" }, { permits: 3 }] as const) {
-      const lock = await acquire(store, "a", { ...kind, renew: false });
-      const lost = proxy.loseReply("/kv/txn");
-      await lock.release();
-      await lost;
-    }
-    const evicted = await acquire(store, "a", { renew: false });
+test("acquire() on etcd loses no lock when a connection is cut behind its release", async (place) => {
+  await using proxy = await TcpProxy.start(Place.cluster.members[0]!.port);
+  const store = place.store({ endpoints: [`http://127.0.0.1:${proxy.port}`] });
+  for (const kind of [{}, { mode: "shared" }, { permits: 3 }] as const) {
+    const lock = await acquire(store, "a", { ...kind, renew: false });
     const lost = proxy.loseReply("/kv/txn");
-    assertEquals(await store.evict!("a"), 1);
+    await lock.release();
     await lost;
-    await assertRejects(() => evicted.release(), LockLostError);
-    await place.quiet();
-  },
+  }
+  const evicted = await acquire(store, "a", { renew: false });
+  const lost = proxy.loseReply("/kv/txn");
+  assertEquals(await store.evict!("a"), 1);
+  await lost;
+  await assertRejects(() => evicted.release(), LockLostError);
+  await place.quiet();
 });
 
 /** Returns a `fetch` that cuts the first answer to a path in its middle, which a proxy passes on as a whole one. */
@@ -42,14 +37,9 @@ function cutting(path: string): EtcdFetch {
 }
 
 for (const path of ["/kv/range", "/kv/txn"]) {
-  Deno.test({
-    name: `acquire() on etcd goes on after an answer to ${path} that was cut`,
-    ignore,
-    fn: async () => {
-      const place = new Place();
-      const lock = await acquire(place.store({ fetch: cutting(path) }), "a", { wait: 20_000 });
-      await lock.release();
-      assertEquals(await place.used(), []);
-    },
+  test(`acquire() on etcd goes on after an answer to ${path} that was cut`, async (place) => {
+    const lock = await acquire(place.store({ fetch: cutting(path) }), "a", { wait: 20_000 });
+    await lock.release();
+    assertEquals(await place.used(), []);
   });
 }
