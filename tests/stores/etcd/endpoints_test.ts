@@ -8,7 +8,7 @@ import { EtcdCluster } from "../../support/etcd_server.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { counting } from "./counting.ts";
-import { backendOf, ignore } from "./place.ts";
+import { backendOf, test } from "./place.ts";
 import { etcd } from "@holdfast/lock/etcd";
 
 /** Asks members of which some fail, and returns which were asked. */
@@ -78,79 +78,67 @@ Deno.test("EtcdEndpoints stays where it is when a call to another member fails l
   assertEquals(await asked(endpoints, {}), ["c"]);
 });
 
-Deno.test({
-  name: "etcd() goes on with another member when one is killed, and finds no leader",
-  ignore,
-  async fn() {
-    await using cluster = await EtcdCluster.start();
-    const [first, second, third] = cluster.members;
-    const { fetch, count } = counting();
-    const store = etcd({ endpoints: cluster.endpoints, fetch });
-    await using lock = await acquire(store, "a");
-    assertEquals([count(first!.url) > 0, count(second!.url)], [true, 0]);
-    await first!.kill();
-    // Another one may have to be elected first.
-    const extended = () => lock.extend(30_000).then(() => true, () => false);
-    await until(extended, "another member answers", HANG_MS);
-    const before = count(first!.url);
-    await until(extended, "it answers again", HANG_MS);
-    assertEquals(count(first!.url), before, "it is not asked again");
-    await third!.kill();
-    // One member alone finds out that it has no leader.
-    let message = "";
-    await until(
-      async () => {
-        ({ message } = await assertRejects(() => tryAcquire(store, "b", { lease: 2_000 }), StoreError));
-        return message.includes("no leader");
-      },
-      "no member leads",
-      30_000,
-    ).catch((error) => {
-      throw new Error(`${error.message}: ${message}`);
-    });
-    await first!.start(cluster.members, "existing");
-    await until(async () => (await store.query().catch(() => undefined)) !== undefined, "a majority is back", HANG_MS);
-    assertEquals((await store.query()).held.map(({ name }) => name), ["a"], "b is not held");
-  },
+test("etcd() goes on with another member when one is killed, and finds no leader", async () => {
+  await using cluster = await EtcdCluster.start();
+  const [first, second, third] = cluster.members;
+  const { fetch, count } = counting();
+  const store = etcd({ endpoints: cluster.endpoints, fetch });
+  await using lock = await acquire(store, "a");
+  assertEquals([count(first!.url) > 0, count(second!.url)], [true, 0]);
+  await first!.kill();
+  // Another one may have to be elected first.
+  const extended = () => lock.extend(30_000).then(() => true, () => false);
+  await until(extended, "another member answers", HANG_MS);
+  const before = count(first!.url);
+  await until(extended, "it answers again", HANG_MS);
+  assertEquals(count(first!.url), before, "it is not asked again");
+  await third!.kill();
+  // One member alone finds out that it has no leader.
+  let message = "";
+  await until(
+    async () => {
+      ({ message } = await assertRejects(() => tryAcquire(store, "b", { lease: 2_000 }), StoreError));
+      return message.includes("no leader");
+    },
+    "no member leads",
+    30_000,
+  ).catch((error) => {
+    throw new Error(`${error.message}: ${message}`);
+  });
+  await first!.start(cluster.members, "existing");
+  await until(async () => (await store.query().catch(() => undefined)) !== undefined, "a majority is back", HANG_MS);
+  assertEquals((await store.query()).held.map(({ name }) => name), ["a"], "b is not held");
 });
 
-Deno.test({
-  name: "EtcdBackend gives nothing that a member remembers while its leader is silent",
-  ignore,
-  async fn() {
-    await using cluster = await EtcdCluster.start();
-    const leader = await cluster.leader();
-    const [asked, other] = cluster.members.filter((member) => member !== leader);
-    const backend = backendOf({ endpoints: [asked!.url] });
-    await backend.write("a", "a document", "0");
-    let isSilent = true;
-    leader.freeze();
-    other!.freeze();
-    const calls = [backend.read("a"), backend.list(1), backend.timers.areOver(["a"])]
-      .map((call: Promise<unknown>) => call.then(() => isSilent, () => false));
-    await delay(300);
-    isSilent = false;
-    leader.thaw();
-    other!.thaw();
-    assertEquals(await Promise.all(calls), [false, false, false]);
-  },
+test("EtcdBackend gives nothing that a member remembers while its leader is silent", async () => {
+  await using cluster = await EtcdCluster.start();
+  const leader = await cluster.leader();
+  const [asked, other] = cluster.members.filter((member) => member !== leader);
+  const backend = backendOf({ endpoints: [asked!.url] });
+  await backend.write("a", "a document", "0");
+  let isSilent = true;
+  leader.freeze();
+  other!.freeze();
+  const calls = [backend.read("a"), backend.list(1), backend.timers.areOver(["a"])]
+    .map((call: Promise<unknown>) => call.then(() => isSilent, () => false));
+  await delay(300);
+  isSilent = false;
+  leader.thaw();
+  other!.thaw();
+  assertEquals(await Promise.all(calls), [false, false, false]);
 });
 
-Deno.test({
-  name: "etcd() passes over a member that is frozen",
-  ignore,
-  async fn() {
-    await using cluster = await EtcdCluster.start();
-    const [first] = cluster.members;
-    const store = etcd({ endpoints: cluster.endpoints });
-    await (await acquire(store, "a")).release();
-    first!.freeze();
-    try {
-      const lock = await acquire(store, "a", { wait: 30_000 });
-      assert(lock.held);
-      await lock.release();
-    } finally {
-      first!.thaw();
-    }
-  },
+test("etcd() passes over a member that is frozen", async () => {
+  await using cluster = await EtcdCluster.start();
+  const [first] = cluster.members;
+  const store = etcd({ endpoints: cluster.endpoints });
+  await (await acquire(store, "a")).release();
+  first!.freeze();
+  try {
+    const lock = await acquire(store, "a", { wait: 30_000 });
+    assert(lock.held);
+    await lock.release();
+  } finally {
+    first!.thaw();
+  }
 });

@@ -5,7 +5,7 @@ import { EtcdCluster } from "../../support/etcd_server.ts";
 import { killHolder } from "../../support/killed_holder.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { killedSuite, succeeds } from "../../verification/killed_suite.ts";
-import { ignore, Place } from "./place.ts";
+import { ignore, Place, test } from "./place.ts";
 
 Place.serve();
 
@@ -32,17 +32,13 @@ killedSuite({
 });
 
 for (const held of [0, 4_500]) {
-  Deno.test({
-    name: `acquire() succeeds a process killed ${held} ms after a grant, and the leader`,
-    ignore,
-    async fn() {
-      await using cluster = await EtcdCluster.start(3);
-      const fence = await killHolder(PROGRAM, cluster.endpoints[0]!, "a/", "6000", `${held}`);
-      const leader = await cluster.leader();
-      await leader.kill();
-      const endpoints = cluster.endpoints.filter((url) => url !== leader.url);
-      await until(() => cluster.leader().then(() => true, () => false), "another member leads", HANG_MS);
-      await succeeds(() => etcd({ endpoints, prefix: "a/" }), fence, 2_000);
-    },
+  test(`acquire() succeeds a process killed ${held} ms after a grant, and the leader`, async () => {
+    await using cluster = await EtcdCluster.start(3);
+    const fence = await killHolder(PROGRAM, cluster.endpoints[0]!, "a/", "6000", `${held}`);
+    const leader = await cluster.leader();
+    await leader.kill();
+    const endpoints = cluster.endpoints.filter((url) => url !== leader.url);
+    await until(() => cluster.leader().then(() => true, () => false), "another member leads", HANG_MS);
+    await succeeds(() => etcd({ endpoints, prefix: "a/" }), fence, 2_000);
   });
 }

@@ -6,16 +6,11 @@ import { claimOf, grant } from "../../support/claims.ts";
 import { EtcdServer } from "../../support/etcd_server.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { counting } from "./counting.ts";
-import { backendOf, ignore, Place } from "./place.ts";
+import { backendOf, Place, test } from "./place.ts";
 
 Place.serve();
 
 const NEVER = new AbortController().signal;
-
-/** Defines a test that needs a server. */
-function test(name: string, fn: (place: Place) => Promise<void>): void {
-  Deno.test({ name, ignore, fn: () => fn(new Place()) });
-}
 
 /** Returns how many keys there are from one on, given by its bytes, up to those that no prefix begins with. */
 async function keysFrom(key: string): Promise<number> {
@@ -108,23 +103,19 @@ test("etcd() leaves no key of a timer behind", async (place) => {
   await until(async () => await keysFrom(`${place.prefix}\xff`) === 1, "one of them is over", HANG_MS);
 });
 
-Deno.test({
-  name: "etcd() needs no right for timers but that on its prefix",
-  ignore,
-  async fn() {
-    await using server = await EtcdServer.start();
-    const range = { key: btoa("holdfast/"), "range_end": btoa("holdfast0") };
-    for (const name of ["root", "locks"]) await server.call("/v3/auth/role/add", { name });
-    await server.call("/v3/auth/role/grant", { name: "locks", perm: { permType: "READWRITE", ...range } });
-    for (const [name, role] of [["root", "root"], ["app", "locks"]]) {
-      await server.call("/v3/auth/user/add", { name, password: "secret" });
-      await server.call("/v3/auth/user/grant", { user: name, role });
-    }
-    await server.call("/v3/auth/enable");
-    const backend = backendOf({ endpoints: [server.url], username: "app", password: "secret" });
-    const name = await backend.timers.start(2_000, NEVER);
-    assertEquals(await backend.timers.areOver([name]), [false]);
-    const listed = await backend.list(10);
-    assertEquals(listed.documents.map(({ key, value }) => parseDocument(key, value).unused), []);
-  },
+test("etcd() needs no right for timers but that on its prefix", async () => {
+  await using server = await EtcdServer.start();
+  const range = { key: btoa("holdfast/"), "range_end": btoa("holdfast0") };
+  for (const name of ["root", "locks"]) await server.call("/v3/auth/role/add", { name });
+  await server.call("/v3/auth/role/grant", { name: "locks", perm: { permType: "READWRITE", ...range } });
+  for (const [name, role] of [["root", "root"], ["app", "locks"]]) {
+    await server.call("/v3/auth/user/add", { name, password: "secret" });
+    await server.call("/v3/auth/user/grant", { user: name, role });
+  }
+  await server.call("/v3/auth/enable");
+  const backend = backendOf({ endpoints: [server.url], username: "app", password: "secret" });
+  const name = await backend.timers.start(2_000, NEVER);
+  assertEquals(await backend.timers.areOver([name]), [false]);
+  const listed = await backend.list(10);
+  assertEquals(listed.documents.map(({ key, value }) => parseDocument(key, value).unused), []);
 });

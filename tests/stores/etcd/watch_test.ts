@@ -11,13 +11,9 @@ import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { warningsOf } from "../../support/warnings.ts";
 import { counting } from "./counting.ts";
-import { ignore, Place, WAITED, watchers, watching } from "./place.ts";
+import { Place, test, WAITED, watchers, watching } from "./place.ts";
 
 Place.serve();
-
-function test(name: string, run: (place: Place) => Promise<void>): void {
-  Deno.test({ name, fn: () => run(new Place()), ignore });
-}
 
 /** How long an event may take that nothing else stands in for, in milliseconds: then it has been lost. */
 const EVENT_MS = 30_000;
