@@ -9,25 +9,20 @@ import { MariadbConnections, Mysql2Connections, type MysqlPool } from "../../../
 import { inTime } from "../../support/in_time.ts";
 import { HANG_MS } from "../../support/until.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { type ClientName, CLIENTS, ended, ignore, Place, type Pool } from "./place.ts";
+import { type ClientName, CLIENTS, ended, Place, type Pool, test } from "./place.ts";
 
 Place.serve();
 
 for (const client of Object.keys(CLIENTS) as ClientName[]) {
-  Deno.test({
-    name: `acquire() over ${client} says that no connection of the pool was free`,
-    ignore,
-    fn: async () => {
-      await using place = await Place.open();
-      const pool = place.pool(client, { connectionLimit: 1 });
-      const store = mysql(pool);
-      await (await acquire(store, "a")).release();
-      const connection = await lent(pool);
-      await assertRejects(() => acquire(store, "a", { wait: 0 }), StoreError, "no connection of the pool was free");
-      await connection.release();
-      await (await acquire(store, "a")).release();
-      await ended(pool);
-    },
+  test(`acquire() over ${client} says that no connection of the pool was free`, async (place) => {
+    const pool = place.pool(client, { connectionLimit: 1 });
+    const store = mysql(pool);
+    await (await acquire(store, "a")).release();
+    const connection = await lent(pool);
+    await assertRejects(() => acquire(store, "a", { wait: 0 }), StoreError, "no connection of the pool was free");
+    await connection.release();
+    await (await acquire(store, "a")).release();
+    await ended(pool);
   });
 }
 
@@ -44,27 +39,22 @@ for (
     ["mariadb", (pool: Pool) => new MariadbConnections(pool as MysqlPool, 300), "no answer within 300 ms"],
   ] as const
 ) {
-  Deno.test({
-    name: `run() over ${client} closes a connection that was lost, on the server as well`,
-    ignore,
-    fn: async () => {
-      await using place = await Place.open();
-      await using proxy = await TcpProxy.start(Place.server.port);
-      // mariadb looks at no connection that was just used.
-      const unseen = client === "mariadb" ? { minDelayValidation: HANG_MS } : {};
-      const pool = CLIENTS[client]({ ...place.options, port: proxy.port, connectionLimit: 1, ...unseen });
-      const connections = open(pool);
-      const rows = await connections.run("SELECT CAST(CONNECTION_ID() AS CHAR)");
-      const [, id] = /"(\d+)"/.exec(JSON.stringify(rows))!;
-      proxy.halfOpen();
-      await new Mysql2Connections(place.pool() as MysqlPool).run(`KILL ${id}`);
-      await assertRejects(() => connections.run("DO 0"), Error, message);
-      // The pool has one connection, so that this needs a new one.
-      await inTime(connections.run("DO 0"), HANG_MS, "an answer");
-      // What else the library asks the server is answered by then: a rejection that nobody catches fails this file.
-      await delay(500);
-      await pool.end();
-    },
+  test(`run() over ${client} closes a connection that was lost, on the server as well`, async (place) => {
+    await using proxy = await TcpProxy.start(Place.server.port);
+    // mariadb looks at no connection that was just used.
+    const unseen = client === "mariadb" ? { minDelayValidation: HANG_MS } : {};
+    const pool = CLIENTS[client]({ ...place.options, port: proxy.port, connectionLimit: 1, ...unseen });
+    const connections = open(pool);
+    const rows = await connections.run("SELECT CAST(CONNECTION_ID() AS CHAR)");
+    const [, id] = /"(\d+)"/.exec(JSON.stringify(rows))!;
+    proxy.halfOpen();
+    await new Mysql2Connections(place.pool() as MysqlPool).run(`KILL ${id}`);
+    await assertRejects(() => connections.run("DO 0"), Error, message);
+    // The pool has one connection, so that this needs a new one.
+    await inTime(connections.run("DO 0"), HANG_MS, "an answer");
+    // What else the library asks the server is answered by then: a rejection that nobody catches fails this file.
+    await delay(500);
+    await pool.end();
   });
 }
 
@@ -92,22 +82,17 @@ for (
 }
 
 for (const limit of [0, 1]) {
-  Deno.test({
-    name: `acquire() names sql_select_limit=${limit}, and advises nothing about the table`,
-    ignore,
-    fn: async () => {
-      await using place = await Place.open();
-      await (await acquire(mysql(place.pool()), "a")).release();
-      const pool = mysql2.createPool({ ...place.options });
-      pool.on("connection", (connection) => connection.query(`SET sql_select_limit = ${limit}`, () => {}));
-      const error = await assertRejects(
-        () => acquire(mysql(pool), "a"),
-        StoreError,
-        `sql_select_limit is ${limit}`,
-      );
-      assert(error.permanent && !/drop|table/i.test(error.message), error.message);
-      await pool.promise().end();
-    },
+  test(`acquire() names sql_select_limit=${limit}, and advises nothing about the table`, async (place) => {
+    await (await acquire(mysql(place.pool()), "a")).release();
+    const pool = mysql2.createPool({ ...place.options });
+    pool.on("connection", (connection) => connection.query(`SET sql_select_limit = ${limit}`, () => {}));
+    const error = await assertRejects(
+      () => acquire(mysql(pool), "a"),
+      StoreError,
+      `sql_select_limit is ${limit}`,
+    );
+    assert(error.permanent && !/drop|table/i.test(error.message), error.message);
+    await pool.promise().end();
   });
 }
 
@@ -162,13 +147,8 @@ async function thrownOutside(client: "mysql2" | "mariadb", place: Place, most: n
   return thrown;
 }
 
-Deno.test({
-  name: "a pool of mariadb, not of mysql2, throws outside of any call when it is cut off",
-  ignore,
-  fn: async () => {
-    await using place = await Place.open();
-    const [message = ""] = await thrownOutside("mariadb", place, 30);
-    assert(message.includes("socket has unexpectedly been closed"), message);
-    assertEquals(await thrownOutside("mysql2", place, 5), []);
-  },
+test("a pool of mariadb, not of mysql2, throws outside of any call when it is cut off", async (place) => {
+  const [message = ""] = await thrownOutside("mariadb", place, 30);
+  assert(message.includes("socket has unexpectedly been closed"), message);
+  assertEquals(await thrownOutside("mysql2", place, 5), []);
 });

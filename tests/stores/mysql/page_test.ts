@@ -4,7 +4,7 @@ import { acquire, LockTimeoutError } from "@holdfast/lock";
 import { mysql } from "@holdfast/lock/mysql";
 import { createTable } from "../../../src/stores/mysql/schema.ts";
 import { until } from "../../support/until.ts";
-import { ignore, Place } from "./place.ts";
+import { Place, test } from "./place.ts";
 
 Place.serve();
 
@@ -16,37 +16,32 @@ Deno.test("docs/stores/mysql.md has the statement that makes the table", () => {
   assertEquals(create, createTable("holdfast_locks"));
 });
 
-Deno.test({
-  name: "docs/stores/mysql.md lists holders in plain SQL, with the rights that it says",
-  ignore,
-  async fn() {
-    await using place = await Place.open();
-    await place.query(create!);
-    await place.query(`CREATE USER page@'127.0.0.1'`);
-    await place.query(grant!.replace("shop.", `${place.database}.`).replace(/app$/, "page@'127.0.0.1'"));
-    const store = mysql(place.pool("mysql2", { user: "page" }));
-    const before = Date.now();
-    const lock = await acquire(store, "a", { lease: 20_000, meta: { job: "report" } });
-    const printers = await acquire(store, "printers", { permits: 3 });
-    const waiting = [1, 2].map((n) => acquire(store, "a", { wait: 5_000, owner: `${n}`, meta: { n: `${n}` } }));
-    await until(async () => (await store.query()).pending.length === 2, "both wait");
-    const [first, second, ...more] = await place.query(holders!);
-    assertEquals([first!["name"], first!["kind"], first!["waiting"], more], ["a", "exclusive", 2, []]);
-    assert(`${first!["meta"]}`.includes("report"), `${first!["meta"]}`);
-    const left = Number(first!["seconds_left"]);
-    assert(left > 5 && left <= 21, `${left} s`);
-    const since = Number(first!["held_since"]);
-    assert(since >= before - 1_000 && since <= Date.now() + 1_000, `${since}`);
-    assertEquals([second!["name"], second!["kind"], second!["waiting"]], ["printers", "3", 0]);
-    const waiters = await place.query(queues!);
-    assertEquals(waiters.map(({ name, place }) => [name, Number(place)]), [["a", 1], ["a", 2]]);
-    assert(waiters.every(({ meta }, i) => `${meta}`.includes(`${i + 1}`)), JSON.stringify(waiters));
-    await lock.release();
-    await Promise.all(waiting.map((each) =>
-      each.then((lock) => lock.release(), (error) => {
-        assert(error instanceof LockTimeoutError);
-      })
-    ));
-    await printers.release();
-  },
+test("docs/stores/mysql.md lists holders in plain SQL, with the rights that it says", async (place) => {
+  await place.query(create!);
+  await place.query(`CREATE USER page@'127.0.0.1'`);
+  await place.query(grant!.replace("shop.", `${place.database}.`).replace(/app$/, "page@'127.0.0.1'"));
+  const store = mysql(place.pool("mysql2", { user: "page" }));
+  const before = Date.now();
+  const lock = await acquire(store, "a", { lease: 20_000, meta: { job: "report" } });
+  const printers = await acquire(store, "printers", { permits: 3 });
+  const waiting = [1, 2].map((n) => acquire(store, "a", { wait: 5_000, owner: `${n}`, meta: { n: `${n}` } }));
+  await until(async () => (await store.query()).pending.length === 2, "both wait");
+  const [first, second, ...more] = await place.query(holders!);
+  assertEquals([first!["name"], first!["kind"], first!["waiting"], more], ["a", "exclusive", 2, []]);
+  assert(`${first!["meta"]}`.includes("report"), `${first!["meta"]}`);
+  const left = Number(first!["seconds_left"]);
+  assert(left > 5 && left <= 21, `${left} s`);
+  const since = Number(first!["held_since"]);
+  assert(since >= before - 1_000 && since <= Date.now() + 1_000, `${since}`);
+  assertEquals([second!["name"], second!["kind"], second!["waiting"]], ["printers", "3", 0]);
+  const waiters = await place.query(queues!);
+  assertEquals(waiters.map(({ name, place }) => [name, Number(place)]), [["a", 1], ["a", 2]]);
+  assert(waiters.every(({ meta }, i) => `${meta}`.includes(`${i + 1}`)), JSON.stringify(waiters));
+  await lock.release();
+  await Promise.all(waiting.map((each) =>
+    each.then((lock) => lock.release(), (error) => {
+      assert(error instanceof LockTimeoutError);
+    })
+  ));
+  await printers.release();
 });

@@ -162,6 +162,15 @@ export class Place implements AsyncDisposable {
   }
 }
 
+/** Defines a test with a database of its own. */
+export function test(name: string, run: (place: Place) => Promise<void>): void {
+  const fn = async () => {
+    await using place = await Place.open();
+    await run(place);
+  };
+  Deno.test({ name, fn, ignore });
+}
+
 /** Closes a pool, unless it is closed, and waits for that. */
 export function ended(pool: Pool): Promise<void> {
   return new Promise((resolve) => {

@@ -6,27 +6,17 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
 import { mysql, type MysqlPool } from "@holdfast/lock/mysql";
 import { checkMysqlOptions } from "../../../src/stores/mysql/options.ts";
-import { hasSeveralWriters } from "../../../src/stores/mysql/schema.ts";
 import { MysqlBackend } from "../../../src/stores/mysql/store.ts";
 import { assertKeepsAll, backendSuite } from "../../engine/backend_suite.ts";
 import { MariadbServer } from "../../support/mariadb_server.ts";
 import { inTime } from "../../support/in_time.ts";
 import { until } from "../../support/until.ts";
-import { type ClientName, CLIENTS, ended, ignore, Place } from "./place.ts";
+import { type ClientName, CLIENTS, ended, Place, test } from "./place.ts";
 import { cohort } from "@holdfast/lock/cohort";
 import { assertEndsAtOnce } from "../../handoff/objects.ts";
 import { refused } from "../../support/refused.ts";
 
 Place.serve();
-
-/** Defines a test with a database of its own. */
-function test(name: string, run: (place: Place) => Promise<void>): void {
-  const fn = async () => {
-    await using place = await Place.open();
-    await run(place);
-  };
-  Deno.test({ name, fn, ignore });
-}
 
 const EVERY_CLIENT = Object.keys(CLIENTS) as ClientName[];
 
@@ -293,13 +283,6 @@ test("MysqlBackend.list() makes the table, and a plain server has one clock", as
   assertEquals(backend.severalClocks, false);
 });
 
-Deno.test("hasSeveralWriters() finds Galera, and a group with several primaries", () => {
-  const has = (variables: Record<string, string>) => hasSeveralWriters(new Map(Object.entries(variables)));
-  const single = "group_replication_single_primary_mode";
-  assertEquals([has({}), has({ "wsrep_on": "OFF" }), has({ [single]: "ON" })], [false, false, false]);
-  assertEquals([has({ "wsrep_on": "ON" }), has({ [single]: "OFF" })], [true, true]);
-});
-
 test("MysqlBackend.onClosed() calls a function once, unless that was cancelled", async (place) => {
   const pool = place.pool();
   const backend = new MysqlBackend(checkMysqlOptions(pool, {}).connections, "holdfast_locks");
@@ -495,26 +478,22 @@ test("write() over mysql2 takes no row of another result for its reply", async (
   await ended(pool);
 });
 
-Deno.test({
-  name: "acquire() keeps a lock over the death of the server, a dead holder does not",
-  ignore,
-  async fn() {
-    await using server = await MariadbServer.start(["--innodb-flush-log-at-trx-commit=1"]);
-    const pools = [createPool(server.options), createPool(server.options)];
-    const [holding, other] = pools.map((pool) => mysql(pool));
-    const lock = await acquire(holding!, "a", { lease: 20_000 });
-    const dead = await acquire(mysql(pools[0]!), "b", { lease: 1_500, renew: false, strict: false });
-    await server.kill();
-    await server.start();
-    assertEquals(await tryAcquire(other!, "a"), null);
-    await lock.extend(20_000);
-    const started = performance.now();
-    const next = await acquire(other!, "b", { wait: 20_000 });
-    assert(next.fence > dead.fence, `${next.fence} after ${dead.fence}, ${performance.now() - started} ms`);
-    await next.release();
-    await lock.release();
-    for (const pool of pools) await pool.end();
-  },
+test("acquire() keeps a lock over the death of the server, a dead holder does not", async () => {
+  await using server = await MariadbServer.start(["--innodb-flush-log-at-trx-commit=1"]);
+  const pools = [createPool(server.options), createPool(server.options)];
+  const [holding, other] = pools.map((pool) => mysql(pool));
+  const lock = await acquire(holding!, "a", { lease: 20_000 });
+  const dead = await acquire(mysql(pools[0]!), "b", { lease: 1_500, renew: false, strict: false });
+  await server.kill();
+  await server.start();
+  assertEquals(await tryAcquire(other!, "a"), null);
+  await lock.extend(20_000);
+  const started = performance.now();
+  const next = await acquire(other!, "b", { wait: 20_000 });
+  assert(next.fence > dead.fence, `${next.fence} after ${dead.fence}, ${performance.now() - started} ms`);
+  await next.release();
+  await lock.release();
+  for (const pool of pools) await pool.end();
 });
 
 test("steal and evict() end at once what any mysql() of the same pool hands on", async (place) => {
