@@ -9,7 +9,7 @@ import { assertEndsAtOnce } from "../../handoff/objects.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
 import { type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
-import { answered, ignore, oneServer, Place, test } from "./place.ts";
+import { answered, oneServer, Place, test } from "./place.ts";
 import { setVersion } from "./snapshot.ts";
 import { refused } from "../../support/refused.ts";
 
@@ -122,26 +122,22 @@ function versionsOf(client: TestClient): { client: TestClient; versions: number[
   return { client: noting, versions };
 }
 
-Deno.test({
-  name: "ZookeeperBackend never sends the version -1, which means any",
-  ignore,
-  async fn() {
-    await using server = await ZookeeperServer.start();
-    await using place = Place.open(server.address);
-    await setVersion(server, place, { "a": -3, "b": -1 });
-    const { client, versions } = versionsOf(place.client());
-    const backend = place.backend(client);
-    assertEquals(await backend.read("a"), { value: "a", version: -3 });
-    assertEquals(await backend.write("a", "1", -3), { written: true, version: -2 });
-    assertEquals(await backend.write("a", "late", -3), { written: false, found: { value: "1", version: -2 } });
-    assertEquals(await backend.write("a", "2", -2), { written: true, version: 0 });
-    assertEquals(await backend.write("a", "late", -2), { written: false, found: { value: "2", version: 0 } });
-    assertEquals(await backend.write("a", "3", 0), { written: true, version: 1 });
-    await refused(() => backend.write("b", "any", -1), "The version of the node");
-    assertEquals(await backend.remove([{ key: "b", version: -1 }]), 0);
-    assertEquals(await backend.read("b"), { value: "b", version: -1 });
-    assertEquals(versions, [-3, -3, -2, -2, 0]);
-  },
+test("ZookeeperBackend never sends the version -1, which means any", async () => {
+  await using server = await ZookeeperServer.start();
+  await using place = Place.open(server.address);
+  await setVersion(server, place, { "a": -3, "b": -1 });
+  const { client, versions } = versionsOf(place.client());
+  const backend = place.backend(client);
+  assertEquals(await backend.read("a"), { value: "a", version: -3 });
+  assertEquals(await backend.write("a", "1", -3), { written: true, version: -2 });
+  assertEquals(await backend.write("a", "late", -3), { written: false, found: { value: "1", version: -2 } });
+  assertEquals(await backend.write("a", "2", -2), { written: true, version: 0 });
+  assertEquals(await backend.write("a", "late", -2), { written: false, found: { value: "2", version: 0 } });
+  assertEquals(await backend.write("a", "3", 0), { written: true, version: 1 });
+  await refused(() => backend.write("b", "any", -1), "The version of the node");
+  assertEquals(await backend.remove([{ key: "b", version: -1 }]), 0);
+  assertEquals(await backend.read("b"), { value: "b", version: -1 });
+  assertEquals(versions, [-3, -3, -2, -2, 0]);
 });
 
 test("ZookeeperBackend takes a reply without a version for no answer", async (place) => {
@@ -183,26 +179,22 @@ test("ZookeeperBackend does not know what was done when the connection is lost",
   assertEquals(await backend.read("a"), { value: "it was done", version: 1 });
 });
 
-Deno.test({
-  name: "ZookeeperBackend sends nothing later that was called while it was not connected",
-  ignore,
-  async fn() {
-    await using server = await ZookeeperServer.start();
-    await using place = Place.open(server.address);
-    const client = place.client();
-    const backend = place.backend(client);
-    await backend.write("a", "one", undefined);
-    await server.kill();
-    await until(() => client.getState().getCode() !== 3, "the client is disconnected");
-    const calls = [() => backend.read("a"), () => backend.write("a", "two", 0), () => backend.list(9)];
-    for (const call of calls) {
-      await refused(call, "has not been connected to ZooKeeper for 1500 ms", false);
-    }
-    await server.start();
-    // One that connects to a server that only begins may be stuck.
-    await until(() => backend.read("a").then(() => true, () => false), "the client is connected again", 60_000);
-    assertEquals(await backend.read("a"), { value: "one", version: 0 });
-  },
+test("ZookeeperBackend sends nothing later that was called while it was not connected", async () => {
+  await using server = await ZookeeperServer.start();
+  await using place = Place.open(server.address);
+  const client = place.client();
+  const backend = place.backend(client);
+  await backend.write("a", "one", undefined);
+  await server.kill();
+  await until(() => client.getState().getCode() !== 3, "the client is disconnected");
+  const calls = [() => backend.read("a"), () => backend.write("a", "two", 0), () => backend.list(9)];
+  for (const call of calls) {
+    await refused(call, "has not been connected to ZooKeeper for 1500 ms", false);
+  }
+  await server.start();
+  // One that connects to a server that only begins may be stuck.
+  await until(() => backend.read("a").then(() => true, () => false), "the client is connected again", 60_000);
+  assertEquals(await backend.read("a"), { value: "one", version: 0 });
 });
 
 test("acquire() on ZooKeeper says that a client was never connected", async (place) => {

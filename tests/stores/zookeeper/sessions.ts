@@ -11,8 +11,8 @@ import { freePort } from "../../support/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
-import { closeClient, CLOSED, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
-import { answered, ignore, oneServer, Place, test, threeServers } from "./place.ts";
+import { CLOSED, closeClient, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
+import { answered, oneServer, Place, test, threeServers } from "./place.ts";
 
 /** Whether a client is connected. */
 const isConnected = (client: TestClient) => client.getState().getCode() === 3;
@@ -357,24 +357,20 @@ test("wakeup() on ZooKeeper resolves by a look every 5 s where no watch fires", 
   assert(await store.release(claim));
 });
 
-Deno.test({
-  name: "acquire() on ZooKeeper keeps a lock over the death of the server",
-  ignore,
-  async fn() {
-    await using server = await ZookeeperServer.start({ java: ["-Dzookeeper.forceSync=yes"] });
-    await using place = Place.open(server.address);
-    const [holder, other] = [await place.store(), await place.store()];
-    const lock = await acquire(holder, "a", { lease: 60_000 });
-    const dead = await acquire(holder, "b", { lease: 1_500, renew: false, strict: false });
-    await server.kill();
-    await server.start();
-    // A client that connects to a server that only begins may be stuck.
-    await until(() => lock.extend(60_000).then(() => true, () => false), "it is renewed", HANG_MS);
-    await until(() => other.query().then(() => true, () => false), "the other one is connected", HANG_MS);
-    assertEquals(await tryAcquire(other, "a"), null);
-    const next = await acquire(other, "b", { wait: 20_000 });
-    assert(next.fence > dead.fence, `${next.fence} after ${dead.fence}`);
-    await next.release();
-    await lock.release();
-  },
+test("acquire() on ZooKeeper keeps a lock over the death of the server", async () => {
+  await using server = await ZookeeperServer.start({ java: ["-Dzookeeper.forceSync=yes"] });
+  await using place = Place.open(server.address);
+  const [holder, other] = [await place.store(), await place.store()];
+  const lock = await acquire(holder, "a", { lease: 60_000 });
+  const dead = await acquire(holder, "b", { lease: 1_500, renew: false, strict: false });
+  await server.kill();
+  await server.start();
+  // A client that connects to a server that only begins may be stuck.
+  await until(() => lock.extend(60_000).then(() => true, () => false), "it is renewed", HANG_MS);
+  await until(() => other.query().then(() => true, () => false), "the other one is connected", HANG_MS);
+  assertEquals(await tryAcquire(other, "a"), null);
+  const next = await acquire(other, "b", { wait: 20_000 });
+  assert(next.fence > dead.fence, `${next.fence} after ${dead.fence}`);
+  await next.release();
+  await lock.release();
 });

@@ -6,7 +6,7 @@ import { killHolder } from "../../support/killed_holder.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { closeClient, connected, ZookeeperEnsemble } from "../../support/zookeeper_server.ts";
 import { succeeds } from "../../verification/killed_suite.ts";
-import { answered, ignore, test } from "./place.ts";
+import { answered, test } from "./place.ts";
 
 /** A timer that began so many milliseconds ago in the epoch of another one. */
 function earlier(name: string, ms: number): string {
@@ -86,30 +86,26 @@ test("zookeeper() starts no timer for a lock that is soon released", async (plac
   assertEquals(nodes, ["V"]);
 });
 
-Deno.test({
-  name: "ZookeeperTimers go on under a new leader, where a killed process is succeeded",
-  ignore,
-  async fn() {
-    await using ensemble = await ZookeeperEnsemble.start(3);
-    const program = new URL("holder_process.ts", import.meta.url);
-    const clients: ReturnType<typeof connected>[] = [];
-    const store = (address: string) => {
-      const client = connected(address);
-      clients.push(client);
-      return zookeeper(client, { path: "/a" });
-    };
-    const fence = await killHolder(program, ensemble.address, "/a", "6000", "4500");
-    const { leader, followers } = await ensemble.roles();
-    await leader.kill();
-    const address = followers.map(({ address }) => address).join();
-    await until(() => ensemble.roles().then(() => true, () => false), "another server leads", HANG_MS);
-    await succeeds(() => store(address), fence, 2_000);
-    // The node was made anew in the epoch of the new leader.
-    const [stat] = await answered<[ZookeeperStat]>((done) =>
-      clients.at(-1)!.exists("/a/:clock", () => {}, done as never)
-    );
-    const epoch = (zxid?: Uint8Array) => new DataView(zxid!.buffer, zxid!.byteOffset, 4).getInt32(0);
-    assertEquals(epoch(stat?.czxid), epoch(stat?.mzxid));
-    await Promise.all(clients.map(closeClient));
-  },
+test("ZookeeperTimers go on under a new leader, where a killed process is succeeded", async () => {
+  await using ensemble = await ZookeeperEnsemble.start(3);
+  const program = new URL("holder_process.ts", import.meta.url);
+  const clients: ReturnType<typeof connected>[] = [];
+  const store = (address: string) => {
+    const client = connected(address);
+    clients.push(client);
+    return zookeeper(client, { path: "/a" });
+  };
+  const fence = await killHolder(program, ensemble.address, "/a", "6000", "4500");
+  const { leader, followers } = await ensemble.roles();
+  await leader.kill();
+  const address = followers.map(({ address }) => address).join();
+  await until(() => ensemble.roles().then(() => true, () => false), "another server leads", HANG_MS);
+  await succeeds(() => store(address), fence, 2_000);
+  // The node was made anew in the epoch of the new leader.
+  const [stat] = await answered<[ZookeeperStat]>((done) =>
+    clients.at(-1)!.exists("/a/:clock", () => {}, done as never)
+  );
+  const epoch = (zxid?: Uint8Array) => new DataView(zxid!.buffer, zxid!.byteOffset, 4).getInt32(0);
+  assertEquals(epoch(stat?.czxid), epoch(stat?.mzxid));
+  await Promise.all(clients.map(closeClient));
 });
