@@ -121,33 +121,21 @@ test("PostgresBackend.write() succeeds once what it was refused for was rolled b
   }
 });
 
-test("PostgresBackend.write() does not wait for a removal that has not committed", async () => {
-  await using place = await newPlace();
-  const { backend, schema } = place;
-  const written = await backend.write("a", "{}", null, {});
-  assert(written.written);
-  await using transaction = await inTransaction(schema, "read committed");
-  assertEquals(await transaction.backend.remove([{ key: "a", version: written.version }]), 1);
-  assert(
-    !isDone(await inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other")),
-  );
-  await transaction.commit();
-  assert(isDone(await backend.write("a", "{}", null, {})));
-});
-
-test("PostgresBackend.write() for an absent row does not wait for a change of it", async () => {
-  await using place = await newPlace();
-  const { backend, schema } = place;
-  const written = await backend.write("a", "{}", null, {});
-  assert(written.written);
-  await using transaction = await inTransaction(schema, "read committed");
-  assert(isDone(await transaction.backend.write("a", '{"a":1}', written.version, {})));
-  // It has read before somebody made the row.
-  assert(
-    !isDone(await inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other")),
-  );
-  await transaction.commit();
-});
+for (const [what, isFree] of [["a removal", true], ["a write", false]] as const) {
+  test(`PostgresBackend.write() for an absent row does not wait for ${what} of it`, async () => {
+    await using place = await newPlace();
+    const { backend, schema } = place;
+    const written = await backend.write("a", "{}", null, {});
+    assert(written.written);
+    await using transaction = await inTransaction(schema, "read committed");
+    assert(isDone(await WRITES[what]!(transaction.backend, written.version)));
+    // It has read while there was no row.
+    const write = () => inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other");
+    assert(!isDone(await write()));
+    await transaction.commit();
+    assertEquals(isDone(await write()), isFree);
+  });
+}
 
 test("PostgresBackend tells the time of a statement, not that of its transaction", async () => {
   await using place = await newPlace();
