@@ -1,11 +1,10 @@
 // Deno only: it reads the warnings from the console; elsewhere the process emits them.
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
-import { RedisServer } from "../../support/redis_server.ts";
 import { warningsOf } from "../../support/warnings.ts";
+import { testOnServer } from "./on_server.ts";
 
-Deno.test("dispose warns of a client that was disconnected before", async () => {
-  await using server = await RedisServer.start();
+testOnServer("dispose warns of a client that was disconnected before", async ({ server }) => {
   const [client, other] = [server.connect(), server.connect()];
   const warnings = await warningsOf(async () => {
     await using lock = await acquire(client, "a");

@@ -4,7 +4,7 @@ import { redis } from "@holdfast/lock/redis";
 import { FOREIGN_POLL_MS } from "../../../src/stores/redis/constants.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
-import { testClean } from "./on_server.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 testClean("acquire() is excluded by a plain SET NX PX until that expires or is deleted", async ({ server }) => {
   const [client, rival] = [server.connect(), server.connect()];
@@ -34,8 +34,7 @@ testClean("acquire() is excluded by a plain SET NX PX until that expires or is d
   }
 });
 
-Deno.test("attempt() tells the head of the queue to ask often while a rival holds", async () => {
-  await using server = await RedisServer.start();
+testOnServer("attempt() tells the head of the queue to ask often while a rival holds", async ({ server }) => {
   const [client, rival] = [server.connect(), server.connect()];
   const claim = () => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive" as const, lease: 60_000 });
   const waiters = [0, 1].map(() => ({ store: redis(client), claim: claim() }));
@@ -49,8 +48,7 @@ Deno.test("attempt() tells the head of the queue to ask often while a rival hold
   assertEquals([await asksOften(waiters[0]!), await asksOften(waiters[1]!)], [true, false]);
 });
 
-Deno.test("acquire() excludes a plain SET NX PX", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() excludes a plain SET NX PX", async ({ server }) => {
   const [client, rival] = [server.connect(), server.connect()];
   const lock = await acquire(client, "a");
   assertEquals(await rival.set("lock:a", "rival", "PX", 60_000, "NX"), null);

@@ -7,7 +7,7 @@ import { entries } from "../../../src/stores/redis/commands/entries.ts";
 import { release } from "../../../src/stores/redis/commands/holder.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
-import { RedisServer } from "../../support/redis_server.ts";
+import type { RedisServer } from "../../support/redis_server.ts";
 import { until } from "../../support/until.ts";
 import { after, START } from "./after.ts";
 import { identityOf } from "./identity.ts";
@@ -166,8 +166,7 @@ testClean("query() tells of a sole shared holder what it was, whoever moved it t
   for (const claim of [holder, reader]) await store.release(claim);
 });
 
-Deno.test("release(), evict(), steal and the end of a lease leave no record behind", async () => {
-  await using server = await RedisServer.start();
+testOnServer("release(), evict(), steal and the end of a lease leave no record behind", async ({ server }) => {
   const client = await connected(server);
   const store = serverStore(client);
   const ends: Record<string, (claims: Claim[]) => Promise<unknown>> = {

@@ -93,8 +93,7 @@ testClean("evict() of a lock whose key has gone serves the queue", async ({ clie
   assert(await store.release(waiter), "it was reserved");
 });
 
-Deno.test("evict() counts no holders whose lease has ended", async () => {
-  await using server = await RedisServer.start();
+testOnServer("evict() counts no holders whose lease has ended", async ({ server }) => {
   const store = redis(tested(server.connect()));
   for (const claim of [claimOf("a", "shared"), claimOf("a", "shared", 100), claimOf("a", "shared")]) {
     await grant(store, claim);
@@ -103,8 +102,7 @@ Deno.test("evict() counts no holders whose lease has ended", async () => {
   assertEquals(await store.evict!("a"), 2);
 });
 
-Deno.test("attempt() of an owner that holds the lock steals nothing from itself", async () => {
-  await using server = await RedisServer.start();
+testOnServer("attempt() of an owner that holds the lock steals nothing from itself", async ({ server }) => {
   const [client, messages] = await evictedHandles(server);
   const store = redis(tested(client));
   const [first, second] = [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")];
@@ -162,8 +160,7 @@ testOnServer("revocation() resolves on the message", async ({ client }) => {
   }
 });
 
-Deno.test("revocation() resolves to what describes the one that has revoked the lock", async () => {
-  await using server = await RedisServer.start();
+testOnServer("revocation() resolves to what describes the one that has revoked the lock", async ({ server }) => {
   const [rival, watcher] = [server.connect(), server.connect()];
   const [store, elsewhere] = [redis(tested(server.connect())), redis(tested(rival))];
   const thief = { ...claimOf("a"), meta: JSON.stringify({ job: "thief" }) };
@@ -185,8 +182,7 @@ Deno.test("revocation() resolves to what describes the one that has revoked the 
   }
 });
 
-Deno.test("revocation() asks the server before it trusts a message", async () => {
-  await using server = await RedisServer.start();
+testOnServer("revocation() asks the server before it trusts a message", async ({ server }) => {
   const [client, rival] = [server.connect(), server.connect()];
   const store = redis(tested(client));
   for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me")]) {
@@ -276,8 +272,7 @@ testClean(
   },
 );
 
-Deno.test("evict() and steal leave no number of a renewal behind", async () => {
-  await using server = await RedisServer.start();
+testOnServer("evict() and steal leave no number of a renewal behind", async ({ server }) => {
   const store = redis(tested(server.connect()));
   for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", 2), claimOf("a", "exclusive", LONG, "me")]) {
     for (const action of ["evict", "steal"]) {

@@ -19,7 +19,7 @@ import { after, START } from "./after.ts";
 import { counterAt } from "./counter.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { serverStore } from "../../support/server_store.ts";
-import { testClean, testOnServer } from "./on_server.ts";
+import { type OnServer, testClean, testOnServer } from "./on_server.ts";
 
 const [LOCK, QUEUE, WAITERS, , , FENCE] = lockKeys("lock:a");
 
@@ -28,10 +28,7 @@ const FIRST = BigInt(START) * 1_000n;
 
 const GROUP = crypto.randomUUID();
 
-Deno.test("attempt() takes the waiters of its group that come next, in their order", async () => {
-  await using server = await RedisServer.start();
-  const client = await connected(server);
-  const store = serverStore(client);
+test("attempt() takes the waiters of its group that come next, in their order", async ({ server, client, store }) => {
   const [head, ...members] = [member(), member(), member(), member()] as [Claim, ...Claim[]];
   await line(store, [head, ...members]);
   assertEquals(await client.get(LOCK), head.owner, "its wake-up is received");
@@ -45,10 +42,7 @@ Deno.test("attempt() takes the waiters of its group that come next, in their ord
   assert(await grant(store, claimOf("a")) > fence + 3n, "later fences are larger");
 });
 
-Deno.test("attempt() of a waiter that finds the lock expired takes its run as well", async () => {
-  await using server = await RedisServer.start();
-  const client = await connected(server);
-  const store = serverStore(client);
+test("attempt() of a waiter that finds the lock expired takes its run as well", async ({ client, store }) => {
   const [holder, head, next, rival] = [claimOf("a"), member(), member(), claimOf("a")];
   await grant(store, holder);
   for (const claim of [head, next, rival]) await ask(store, claim);
@@ -58,9 +52,8 @@ Deno.test("attempt() of a waiter that finds the lock expired takes its run as we
   assertEquals(await queue(client), [rival.owner]);
 });
 
-testClean("attempt() ends a run at the first waiter of another kind or cohort", async ({ server }) => {
-  const client = await connected(server);
-  const store = serverStore(client);
+testClean("attempt() ends a run at the first waiter of another kind or cohort", async ({ client, store }) => {
+  await subscribed(client);
   const others: Record<string, Claim> = {
     "without a cohort": claimOf("a"),
     "of another cohort": { ...claimOf("a"), group: crypto.randomUUID() },
@@ -78,10 +71,7 @@ testClean("attempt() ends a run at the first waiter of another kind or cohort", 
   }
 });
 
-Deno.test("attempt() takes nobody along for a waiter without group, or that only tries", async () => {
-  await using server = await RedisServer.start();
-  const client = await connected(server);
-  const store = serverStore(client);
+test("attempt() takes nobody along for a waiter without group, or that only tries", async ({ client, store }) => {
   for (
     const [head, enqueue] of [[claimOf("a"), true], [member(), false], [{ ...member(), fences: 3 }, true]] as const
   ) {
@@ -94,9 +84,8 @@ Deno.test("attempt() takes nobody along for a waiter without group, or that only
   }
 });
 
-testClean("attempt() takes MAX_RUN waiters at most, and says whether more are left", async ({ server }) => {
-  const client = await connected(server);
-  const store = serverStore(client);
+testClean("attempt() takes MAX_RUN waiters at most, and says whether more are left", async ({ client, store }) => {
+  await subscribed(client);
   for (const more of [0, 2]) {
     const [head, ...members] = Array.from({ length: 1 + MAX_RUN + more }, member) as [Claim, ...Claim[]];
     await line(store, [head, ...members]);
@@ -107,10 +96,7 @@ testClean("attempt() takes MAX_RUN waiters at most, and says whether more are le
   }
 });
 
-Deno.test("attempt() ends a run at a dead waiter, and at an entry that is no member", async () => {
-  await using server = await RedisServer.start();
-  const client = await connected(server);
-  const store = serverStore(client);
+test("attempt() ends a run at a dead waiter, and at an entry that is no member", async ({ client, store }) => {
   const now = async () => Number((await client.time())[0]) * 1_000;
   const entries = [
     [async () => `${await now() - 15_001}?holdfast:x@${GROUP}\0`, "last"],
@@ -157,10 +143,7 @@ testOnServer("attempt() shortens a run whose fences would be too far ahead of th
   }
 });
 
-Deno.test("attempt() of a member puts it back to its place, ahead of who came later", async () => {
-  await using server = await RedisServer.start();
-  const client = await connected(server);
-  const store = serverStore(client);
+test("attempt() of a member puts it back to its place, ahead of who came later", async ({ client, store }) => {
   const [head, first, second, rival] = [member(), member(), member(), claimOf("a")];
   await line(store, [head, first, second]);
   assertEquals((await attemptOf(store, head)).run, owners([first, second]));
@@ -172,10 +155,7 @@ Deno.test("attempt() of a member puts it back to its place, ahead of who came la
   assertEquals([next.run, next.contended], [[second.owner], true]);
 });
 
-Deno.test("forget() drops the place of a member that was handed the lock", async () => {
-  await using server = await RedisServer.start();
-  const client = await connected(server);
-  const store = serverStore(client);
+test("forget() drops the place of a member that was handed the lock", async ({ client, store }) => {
   const [head, gone, rival] = [member(), member(), claimOf("a")];
   await line(store, [head, gone]);
   assertEquals((await attemptOf(store, head)).run, [gone.owner]);
@@ -184,10 +164,7 @@ Deno.test("forget() drops the place of a member that was handed the lock", async
   assertEquals(await queue(client), owners([rival, gone]));
 });
 
-Deno.test("attempt() that is executed twice, and late, loses no member for ever", async () => {
-  await using server = await RedisServer.start();
-  const client = await connected(server);
-  const store = serverStore(client);
+test("attempt() that is executed twice, and late, loses no member for ever", async ({ client, store }) => {
   const [head, first, second, rival] = [member(), member(), member(), claimOf("a")];
   await line(store, [head, first]);
   const sent = attempt.encode(lockKeys("lock:a"), {
@@ -211,9 +188,7 @@ Deno.test("attempt() that is executed twice, and late, loses no member for ever"
   assertEquals((await attemptOf(store, first)).run, [second.owner]);
 });
 
-Deno.test("attempt() that is executed twice hands on no fence below its last one", async () => {
-  await using server = await RedisServer.start();
-  const store = serverStore(await connected(server));
+test("attempt() that is executed twice hands on no fence below its last one", async ({ store }) => {
   const runs = new HandoffStore(store, new SystemClock());
   const [other, head, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
   await grant(store, other);
@@ -228,7 +203,8 @@ Deno.test("attempt() that is executed twice hands on no fence below its last one
 
 Deno.test("attempt() that the server refuses holds nothing new, and takes nobody along", async () => {
   await using server = await RedisServer.start(["--maxmemory-policy", "noeviction"]);
-  const client = await connected(server);
+  const client = server.connect();
+  await subscribed(client);
   const store = serverStore(client);
   const settings = [["maxmemory", 1, "OOM"], ["min-replicas-to-write", 1, "NOREPLICAS"]] as const;
   for (const [setting, value, words] of settings) {
@@ -251,10 +227,7 @@ Deno.test("attempt() that the server refuses holds nothing new, and takes nobody
   assertEquals([await queue(client), await client.hlen(WAITERS)], [[next.owner], 1]);
 });
 
-Deno.test("attempt() grants a reserved lock although the queue's keys are of other types", async () => {
-  await using server = await RedisServer.start();
-  const client = await connected(server);
-  const store = serverStore(client);
+test("attempt() grants a reserved lock although the queue's keys are of other types", async ({ client, store }) => {
   for (const key of [QUEUE, WAITERS]) {
     const [head, next] = [member(), member()];
     await line(store, [head, next]);
@@ -300,8 +273,7 @@ testOnServer("attempt() wakes all waiters if its client is cut off, which may lo
   assertEquals(await queue(client), owners([lost, other]));
 });
 
-Deno.test("wakeIfCut() wakes the waiters once for each cut, also after an error", async () => {
-  await using server = await RedisServer.start();
+testOnServer("wakeIfCut() wakes the waiters once for each cut, also after an error", async ({ server }) => {
   const { client, events } = deaf(server.connect());
   const wakeups = Wakeups.of(tested(client));
   const { signal } = new AbortController();
@@ -342,11 +314,12 @@ function owners(claims: readonly Claim[]): string[] {
   return claims.map(({ owner }) => owner);
 }
 
-/** A client that receives its wake-ups. */
-async function connected(server: RedisServer): Promise<Redis> {
-  const client = server.connect();
-  await subscribed(client);
-  return client;
+/** Defines a test on a server of its own, whose client receives its wake-ups. */
+function test(name: string, run: (on: OnServer) => Promise<void>): void {
+  testOnServer(name, async (on) => {
+    await subscribed(on.client);
+    await run(on);
+  });
 }
 
 /** Has these claims wait in a line, and reserves the lock for the first. */

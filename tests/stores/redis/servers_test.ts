@@ -4,7 +4,7 @@ import { until } from "../../support/until.ts";
 import { handOver } from "./clients/hand_over.ts";
 import { acquireWoken } from "./wakeups/acquire_woken.ts";
 import { RedisServer } from "../../support/redis_server.ts";
-import { testClean } from "./on_server.ts";
+import { testClean, testOnServer } from "./on_server.ts";
 
 /** Much longer than a test, in milliseconds, so that nobody is served because a lease has ended. */
 const LEASE = 60_000;
@@ -21,8 +21,7 @@ Deno.test("acquire() is woken on each of two servers in one process", async () =
   for (const server of [a, b]) assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("acquire() locks and is woken in the database of its client", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() locks and is woken in the database of its client", async ({ server }) => {
   const pairs = [0, 5].map((db) => [server.connect({ db }), server.connect({ db })] as const);
   const locks = await Promise.all(pairs.map(([client]) => acquire(client, "a", { lease: LEASE })));
   for (const [i, [, client]] of pairs.entries()) {

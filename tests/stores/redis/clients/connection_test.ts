@@ -16,8 +16,7 @@ import { closed, RedisServer } from "../../../support/redis_server.ts";
 import { serverStore } from "../../../support/server_store.ts";
 import { testOnServer } from "../on_server.ts";
 
-Deno.test("Store.connectionError is the last error of the connection, until that is up", async () => {
-  await using server = await RedisServer.start();
+testOnServer("Store.connectionError is the last error of the connection, until that is up", async ({ server }) => {
   const client = server.connect({ maxRetriesPerRequest: 0, retryStrategy: () => 20 });
   const store = redis(client);
   await (await tryAcquire(store, "a"))?.release();
@@ -64,8 +63,7 @@ Deno.test({
   },
 });
 
-Deno.test("tryAcquire() rejects for good when the credentials are wrong", async () => {
-  await using server = await RedisServer.start();
+testOnServer("tryAcquire() rejects for good when the credentials are wrong", async ({ server }) => {
   await server.command("ACL", "SETUSER", "app", "on", ">right", "~*", "&*", "+@all");
   const wrong = server.connect({ username: "app", password: "wrong" });
   await assertPermanent(wrong, /wrong user name or password: WRONGPASS/);
@@ -81,8 +79,7 @@ testOnServer("tryAcquire() rejects for good, and says why, when its client is cl
   await assertPermanent(lost, /ECONNREFUSED/);
 });
 
-Deno.test("attempt() before the first connection, without offline queue, can be repeated", async () => {
-  await using server = await RedisServer.start();
+testOnServer("attempt() before the first connection, without offline queue, can be repeated", async ({ server }) => {
   const client = server.connect({ enableOfflineQueue: false });
   const error = await assertRejects(() => attempt(redis(client)), Error, "enableOfflineQueue");
   assert(!(error instanceof StoreError && error.permanent), "it can be tried again");

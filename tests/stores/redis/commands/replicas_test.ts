@@ -44,8 +44,7 @@ Deno.test("redis() with replicas releases a grant that they do not get", async (
   await next.release();
 });
 
-Deno.test("redis() with replicas releases a grant if the server refuses to wait for them", async () => {
-  await using server = await RedisServer.start();
+testOnServer("redis() with replicas releases a grant if the server refuses to wait for them", async ({ server }) => {
   await server.command("ACL", "SETUSER", "default", "-wait");
   const store = redis(server.connect(), { replicas: REPLICAS });
   const claim = { name: "a", owner: "me", mode: "exclusive", lease: 60_000 } as const;

@@ -62,8 +62,7 @@ testOnServer("query() lists the holders and the waiters of each name, these in o
   assertEquals(pending.length, expected.pending.length);
 });
 
-Deno.test("query() lists names of every kind, behind prefixes of every kind, and no others", async () => {
-  await using server = await RedisServer.start();
+testOnServer("query() lists names of every kind, behind prefixes of every kind, and no others", async ({ server }) => {
   const admin = server.connect();
   for (const keyPrefix of [undefined, "app:", "{x}:", "[*]", "a{b"]) {
     for (const prefix of ["lock:", "", "*:", "{y}:", "z{"]) {
@@ -173,8 +172,7 @@ Deno.test("query() asks all masters of a Cluster", async () => {
   }
 });
 
-Deno.test("query() says what a client lacks", async () => {
-  await using server = await RedisServer.start();
+testOnServer("query() says what a client lacks", async ({ server }) => {
   const { evalsha, eval: run, duplicate, on } = server.connect();
   const store = serverStore({ evalsha, eval: run, duplicate, on } as Parameters<typeof serverStore>[0]);
   await assertRejects(() => store.query!(), TypeError, "scan");

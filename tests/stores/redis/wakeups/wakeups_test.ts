@@ -6,7 +6,6 @@ import { NEXT, TURN } from "../../../../src/stores/redis/constants.ts";
 import { reservationMs, Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { until } from "../../../support/until.ts";
 import { idOf, tested } from "../tested.ts";
-import { RedisServer } from "../../../support/redis_server.ts";
 import { subscribed } from "./subscribed.ts";
 import { testOnServer } from "../on_server.ts";
 
@@ -23,8 +22,7 @@ Deno.test("Wakeups.subscribe() makes a connection that does not keep the process
   assertEquals(unreferenced, 1);
 });
 
-Deno.test("Wakeups.of() gives one for each client", async () => {
-  await using server = await RedisServer.start();
+testOnServer("Wakeups.of() gives one for each client", async ({ server }) => {
   const [client, other] = [server.connect(), server.connect()];
   const [one, same, another] = [Wakeups.of(tested(client)), Wakeups.of(tested(client)), Wakeups.of(tested(other))];
   assert(one === same && one !== another, "one for each");
@@ -32,8 +30,7 @@ Deno.test("Wakeups.of() gives one for each client", async () => {
   assert(one.address !== another.address, "with a channel of its own");
 });
 
-Deno.test("subscribe() makes one connection, whatever the client's database and prefix", async () => {
-  await using server = await RedisServer.start();
+testOnServer("subscribe() makes one connection, whatever the client's database and prefix", async ({ server }) => {
   const client = server.connect({ keyPrefix: "app:", db: 3 });
   const wakeups = Wakeups.of(tested(client));
   assert(!wakeups.subscription.open, "nobody waits yet");
@@ -108,8 +105,7 @@ testOnServer("wait() of the next one resolves on its turn or its signal, without
   }
 });
 
-Deno.test("wait() resolves when its signal aborts, and leaves no listener", async () => {
-  await using server = await RedisServer.start();
+testOnServer("wait() resolves when its signal aborts, and leaves no listener", async ({ server }) => {
   const wakeups = Wakeups.of(tested(server.connect()));
   for (const handle of ["entered", "unknown"]) {
     const controller = new AbortController();
@@ -122,8 +118,7 @@ Deno.test("wait() resolves when its signal aborts, and leaves no listener", asyn
   }
 });
 
-Deno.test("waiter() has the ticket of a handle, until it leaves", async () => {
-  await using server = await RedisServer.start();
+testOnServer("waiter() has the ticket of a handle, until it leaves", ({ server }) => {
   const wakeups = Wakeups.of(tested(server.connect()));
   assertEquals(wakeups.waiter("a").ticket, "");
   wakeups.waiters.enqueue("a", "17");
@@ -135,8 +130,7 @@ Deno.test("waiter() has the ticket of a handle, until it leaves", async () => {
   assertEquals(wakeups.waiter("a").ticket, "", "what comes after it has left is not its own");
 });
 
-Deno.test("waiter() asks for a sign of life when no message has come since the last one", async () => {
-  await using server = await RedisServer.start();
+testOnServer("waiter() asks for a sign of life when no message has come since the last one", async ({ server }) => {
   const [client, watcher] = [server.connect(), server.connect()];
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
@@ -173,8 +167,7 @@ testOnServer("Wakeups wakes all waiters when its connection is cut, and when it 
   assertEquals(await subscribers(client), 1);
 });
 
-Deno.test("Wakeups counts how often the client itself was cut off", async () => {
-  await using server = await RedisServer.start();
+testOnServer("Wakeups counts how often the client itself was cut off", async ({ server }) => {
   const [client, watcher] = [server.connect(), server.connect()];
   const wakeups = Wakeups.of(tested(client));
   const id = await idOf(tested(client));
@@ -183,8 +176,7 @@ Deno.test("Wakeups counts how often the client itself was cut off", async () => 
   await until(() => wakeups.port.connection.cuts === 1, "it is counted");
 });
 
-Deno.test("Wakeups makes a new connection when the client was cut off", async () => {
-  await using server = await RedisServer.start();
+testOnServer("Wakeups makes a new connection when the client was cut off", async ({ server }) => {
   const [client, watcher] = [server.connect(), server.connect()];
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
@@ -200,8 +192,7 @@ Deno.test("Wakeups makes a new connection when the client was cut off", async ()
   assertEquals(await subscribers(watcher), 1);
 });
 
-Deno.test("Wakeups closes its connection with the client", async () => {
-  await using server = await RedisServer.start();
+testOnServer("Wakeups closes its connection with the client", async ({ server }) => {
   const [client, watcher] = [server.connect(), server.connect()];
   const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
@@ -212,8 +203,7 @@ Deno.test("Wakeups closes its connection with the client", async () => {
   await until(() => waiting.woken.length > 0, "the waiter is woken");
 });
 
-Deno.test("subscribe() that is refused is tried again while somebody waits", async () => {
-  await using server = await RedisServer.start();
+testOnServer("subscribe() that is refused is tried again while somebody waits", async ({ server }) => {
   const watcher = server.connect();
   await watcher.call("ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "resetchannels");
   const client = server.connect({ username: "limited", password: "secret" });

@@ -3,8 +3,8 @@ import { type LockEvent, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { clientWarning } from "../../../../../src/stores/redis/clients/ioredis/client_warning.ts";
 import type { IoredisClient } from "../../../../../src/stores/redis/clients/client.ts";
-import { RedisServer } from "../../../../support/redis_server.ts";
 import { warningsOf } from "../../../../support/warnings.ts";
+import { testOnServer } from "../../on_server.ts";
 
 /** A client with these options. */
 function client(options: Record<string, unknown>, isCluster = false): IoredisClient {
@@ -38,8 +38,7 @@ Deno.test("clientWarning() names the options that hide failures, and only those"
   assertEquals(missing, []);
 });
 
-Deno.test("redis() warns its observer once of client options that hide failures", async () => {
-  await using server = await RedisServer.start();
+testOnServer("redis() warns its observer once of client options that hide failures", async ({ server }) => {
   for (const [options, warnings] of [[{ maxRetriesPerRequest: null }, 1], [{}, 0]] as const) {
     const events: LockEvent[] = [];
     const store = redis(server.connect(options), { observer: (event) => events.push(event) });
@@ -50,8 +49,7 @@ Deno.test("redis() warns its observer once of client options that hide failures"
   }
 });
 
-Deno.test("redis() without an observer warns the process, once for each message", async () => {
-  await using server = await RedisServer.start();
+testOnServer("redis() without an observer warns the process, once for each message", async ({ server }) => {
   const warnings = await warningsOf(async () => {
     for (let i = 0; i < 2; i++) {
       const client = server.connect({ maxRetriesPerRequest: null });

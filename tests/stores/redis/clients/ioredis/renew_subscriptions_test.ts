@@ -2,14 +2,13 @@
 import { assertEquals } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { RedisServer } from "../../../../support/redis_server.ts";
 import { TcpProxy } from "../../../../support/tcp_proxy.ts";
+import { testOnServer } from "../../on_server.ts";
 
 /** How many bytes of the replies to SUBSCRIBE arrive: more than the first one has, and less than both. */
 const FIRST_REPLY = 35;
 
-Deno.test("tryAcquire() gets its own answer after cuts between two replies to SUBSCRIBE", async () => {
-  await using server = await RedisServer.start();
+testOnServer("tryAcquire() gets its own answer after cuts between two replies to SUBSCRIBE", async ({ server }) => {
   await using proxy = await TcpProxy.start(server.port);
   const [held, free] = [await acquire(server.connect(), "a"), "b"];
   const client = proxy.connect({ retryStrategy: () => 10 });
