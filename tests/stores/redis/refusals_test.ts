@@ -103,8 +103,7 @@ Deno.test("renew(), release(), evict() and steal work when the server's memory i
   }
 });
 
-Deno.test("acquire() and tryAcquire() reject with the server's words without the rights", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() and tryAcquire() reject with the server's words without the rights", async ({ server }) => {
   const admin = server.connect();
   await admin.set("lock:busy", "other");
   const { keys, channels, client, scripts } = RULE;
@@ -121,8 +120,7 @@ Deno.test("acquire() and tryAcquire() reject with the server's words without the
   assertEquals(await server.leftovers(), ["lock:busy"]);
 });
 
-Deno.test("attempt() names the missing right, until the user has those in the docs", async () => {
-  await using server = await RedisServer.start();
+testOnServer("attempt() names the missing right, until the user has those in the docs", async ({ server }) => {
   const admin = server.connect();
   // The tests of other runtimes find a Deno that can only define tests.
   const { env }: Partial<typeof Deno> = Deno;
@@ -147,8 +145,7 @@ Deno.test("attempt() names the missing right, until the user has those in the do
   }
 });
 
-Deno.test("query() names the right that the user lacks, for good", async () => {
-  await using server = await RedisServer.start();
+testOnServer("query() names the right that the user lacks, for good", async ({ server }) => {
   const admin = server.connect();
   const store = redis(await connectAs(server, admin, "app", Object.values(RULE).flat()));
   const error = await assertRejects(() => store.query(), StoreError, "NOPERM");
@@ -227,8 +224,7 @@ testClean("acquire() and Lock need no more rights than those in the docs", async
   }
 });
 
-Deno.test("acquire() does not flood a server that refuses to wake it any more", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() does not flood a server that refuses to wake it any more", async ({ server }) => {
   const admin = server.connect();
   await admin.set("lock:a", "other", "PX", 60_000);
   const client = await connectAs(server, admin, "deaf", Object.values(RULE).flat());
