@@ -4,18 +4,15 @@ import { acquire, type Lock, type LockEvent, LockTimeoutError } from "@holdfast/
 import { redis } from "@holdfast/lock/redis";
 import { Redis } from "ioredis";
 import { createServer, type Server } from "node:net";
-import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
-import { Subscription } from "../../../../src/stores/redis/wakeups/subscription.ts";
 import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
 import { freePort } from "../../../support/free_port.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
-import { VirtualClock } from "../../../support/virtual_clock.ts";
 import { acquireWoken } from "./acquire_woken.ts";
 import { subscribed } from "./subscribed.ts";
 import { RULE } from "../rights.ts";
-import { testClean } from "../on_server.ts";
+import { testClean, testOnServer } from "../on_server.ts";
 
 /** Longer than any test, in milliseconds. */
 const LEASE = 60_000;
@@ -25,8 +22,7 @@ const LIMIT = 60_000;
 
 const [QUEUE, WAITERS] = ["{lock:a}:queue", "{lock:a}:waiters"];
 
-Deno.test("acquire() queues and keeps its place while its second connection hangs", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() queues and keeps its place while its second connection hangs", async ({ server }) => {
   await using proxy = await TcpProxy.start(server.port);
   const [admin, other] = [server.connect(), server.connect()];
   const client = divert(server.connect(), proxy.port);
@@ -50,8 +46,7 @@ Deno.test("acquire() queues and keeps its place while its second connection hang
   assert(!Wakeups.of(client).subscription.open, "without the connection");
 });
 
-Deno.test("acquire() queues in one trip", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() queues in one trip", async ({ server }) => {
   await using proxy = await TcpProxy.start(server.port);
   const admin = server.connect();
   await admin.set("lock:a", "other", "PX", LEASE);
@@ -68,8 +63,7 @@ Deno.test("acquire() queues in one trip", async () => {
   await waiting;
 });
 
-Deno.test("acquire() of 1,000 waiters makes one second connection, which wakes them all", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() of 1,000 waiters makes one second connection, which wakes them all", async ({ server }) => {
   await using proxy = await TcpProxy.start(server.port);
   const admin = server.connect();
   await admin.set("lock:a", "other", "PX", LEASE);
@@ -162,48 +156,13 @@ Deno.test("acquire() polls and warns once where the server refuses to wake it", 
   }
 });
 
-Deno.test("Subscription connects again after longer and longer pauses while it is wanted", async () => {
-  await using server = await RedisServer.start();
-  await using cutter = await Cutter.start();
-  const client = divert(server.connect(), cutter.port);
-  await client.ping();
-  const clock = new VirtualClock();
-  let wanted = true;
-  const nothing = () => {};
-  const listener = { wanted: () => wanted, opened: nothing, closed: nothing, message: nothing };
-  const subscription = new Subscription(portOf(client), ["channel"], listener, clock);
-  for (let i = 0; i < 3; i++) subscription.start();
-  for (const pause of [50, 100, 150, 200]) {
-    await until(() => clock.pending === 1, "the try has failed");
-    const { accepted } = cutter;
-    subscription.start();
-    await clock.advance(pause - 1);
-    assertEquals([clock.pending, cutter.accepted], [1, accepted], "not before the pause is over");
-    await clock.advance(1);
-    assertEquals(clock.pending, 0);
-  }
-  await until(() => clock.pending === 1, "the last try has failed");
-  assertEquals(cutter.accepted, 5);
-  wanted = false;
-  await clock.advance(LEASE);
-  assertEquals([clock.pending, cutter.accepted], [0, 5], "nobody wants it");
-  subscription.start();
-  await until(() => cutter.accepted === 6, "it is wanted again");
-  client.disconnect();
-  await until(() => client.status === "end", "the client is closed");
-  subscription.start();
-  assertEquals(clock.pending, 0);
-});
-
-Deno.test("acquire() of a free lock makes no second connection", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() of a free lock makes no second connection", async ({ server }) => {
   const [client, admin] = [server.connect(), server.connect()];
   for (let i = 0; i < 2; i++) await (await acquire(client, "a")).release();
   assertEquals(await connections(admin), 2);
 });
 
-Deno.test("Lock.signal that is first read after the client was closed opens no connection", async () => {
-  await using server = await RedisServer.start();
+testOnServer("Lock.signal that is first read after the client was closed opens no connection", async ({ server }) => {
   for (const end of ["disconnect", "quit"] as const) {
     const client = server.connect();
     let made = 0;
@@ -320,8 +279,7 @@ testClean("acquire() is woken although the client was cut off while it subscribe
   await (await waiting).release();
 });
 
-Deno.test("acquire() of a short lease polls within its reservation when it cannot be woken", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() of a short lease polls within its reservation when it cannot be woken", async ({ server }) => {
   const holders = [server.connect(), server.connect()];
   const client = divert(server.connect(), freePort());
   // A machine that is busy for as long as the reservation lets the other one pass.
@@ -343,8 +301,7 @@ Deno.test("acquire() of a short lease polls within its reservation when it canno
   client.disconnect();
 });
 
-Deno.test("acquire() whose second connection fails ends with its time limit", async () => {
-  await using server = await RedisServer.start();
+testOnServer("acquire() whose second connection fails ends with its time limit", async ({ server }) => {
   const admin = server.connect();
   await admin.set("lock:a", "other", "PX", LEASE);
   const client = divert(server.connect(), freePort());

@@ -156,6 +156,7 @@ Deno.test("Waiters.wait() resolves when its signal aborts, or has aborted before
     await waiting;
     await waiters.wait(handle, LONG, signal);
     assertEquals(waiters.ask(handle), handle === "a" ? "1" : undefined);
+    assertEquals(getEventListeners(signal, "abort").length, 0);
   }
 });
 

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { RedisClient } from "@holdfast/lock";
 import type { Redis } from "ioredis";
-import { EventEmitter, getEventListeners } from "node:events";
-import { NEXT, TURN } from "../../../../src/stores/redis/constants.ts";
+import { EventEmitter } from "node:events";
+import { TURN } from "../../../../src/stores/redis/constants.ts";
 import { reservationMs, Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { until } from "../../../support/until.ts";
 import { idOf, tested } from "../tested.ts";
@@ -62,72 +62,6 @@ testOnServer("wait() resolves on the handle's turn, and no other's", async ({ cl
   await publish(client, wakeups, TURN + "b");
   await until(() => waiting.woken.length > 0, "b is woken");
   assertEquals(waiting.woken, ["b"]);
-});
-
-testOnServer("wait() resolves at once, and once, when the wake-up came before it", async ({ client }) => {
-  const wakeups = Wakeups.of(tested(client));
-  await subscribed(client);
-  wakeups.waiter("a");
-  await publish(client, wakeups, TURN + "a");
-  // Messages come in order: when the second one has arrived, so has the first.
-  using second = new Waiting(wakeups, ["b"]);
-  await publish(client, wakeups, TURN + "b");
-  await until(() => second.woken.length > 0, "b is woken");
-  using early = new Waiting(wakeups, ["a"]);
-  await until(() => early.woken.length > 0, "a is woken");
-  using again = new Waiting(wakeups, ["a"]);
-  await publish(client, wakeups, TURN + "b");
-  using third = new Waiting(wakeups, ["b"]);
-  await until(() => third.woken.length > 0, "b is woken again");
-  assertEquals(again.woken, []);
-});
-
-testOnServer("wait() resolves some time after the handle became the next one", async ({ client }) => {
-  const wakeups = Wakeups.of(tested(client));
-  await subscribed(client);
-  using waiting = new Waiting(wakeups, ["a"], 100);
-  const began = performance.now();
-  await publish(client, wakeups, NEXT + "a");
-  await until(() => waiting.woken.length > 0, "a is woken");
-  assert(performance.now() - began >= 100, "not before");
-});
-
-testOnServer("wait() of the next one resolves on its turn or its signal, without a timer left", async ({ client }) => {
-  const wakeups = Wakeups.of(tested(client));
-  await subscribed(client);
-  for (const end of ["turn", "signal"]) {
-    using waiting = new Waiting(wakeups, ["a"]);
-    // The second one takes the place of the first.
-    for (let i = 0; i < 2; i++) await publish(client, wakeups, NEXT + "a");
-    if (end === "signal") continue;
-    await publish(client, wakeups, TURN + "a");
-    await until(() => waiting.woken.length > 0, "a is woken");
-  }
-});
-
-testOnServer("wait() resolves when its signal aborts, and leaves no listener", async ({ server }) => {
-  const wakeups = Wakeups.of(tested(server.connect()));
-  for (const handle of ["entered", "unknown"]) {
-    const controller = new AbortController();
-    if (handle === "entered") wakeups.waiter(handle);
-    const waiting = wakeups.waiters.wait(handle, NEVER, controller.signal);
-    controller.abort();
-    await waiting;
-    await wakeups.waiters.wait(handle, NEVER, controller.signal);
-    assertEquals(getEventListeners(controller.signal, "abort").length, 0);
-  }
-});
-
-testOnServer("waiter() has the ticket of a handle, until it leaves", ({ server }) => {
-  const wakeups = Wakeups.of(tested(server.connect()));
-  assertEquals(wakeups.waiter("a").ticket, "");
-  wakeups.waiters.enqueue("a", "17");
-  assertEquals([wakeups.waiter("a").ticket, wakeups.waiter("b").ticket], ["17", ""]);
-  wakeups.waiters.enqueue("a", "");
-  assertEquals(wakeups.waiter("a").ticket, "17", "it stays its own");
-  wakeups.leave("a");
-  wakeups.waiters.enqueue("a", "18");
-  assertEquals(wakeups.waiter("a").ticket, "", "what comes after it has left is not its own");
 });
 
 testOnServer("waiter() asks for a sign of life when no message has come since the last one", async ({ server }) => {
@@ -230,12 +164,12 @@ class Waiting implements Disposable {
   readonly subscribed: boolean[] = [];
   readonly #controller = new AbortController();
 
-  constructor(wakeups: Wakeups, handles: string[], standby = NEVER) {
+  constructor(wakeups: Wakeups, handles: string[]) {
     const { signal } = this.#controller;
     for (const handle of handles) {
       wakeups.waiter(handle);
       wakeups.waiters.enqueue(handle, "1");
-      wakeups.waiters.wait(handle, standby, signal).then(() => {
+      wakeups.waiters.wait(handle, NEVER, signal).then(() => {
         if (signal.aborted) return;
         this.woken.push(handle);
         this.subscribed.push(wakeups.subscription.open);
