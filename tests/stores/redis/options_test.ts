@@ -30,9 +30,14 @@ Deno.test("redis() refuses options of the wrong kind, or out of range", () => {
     [{ observer: "no function" }, TypeError, "observer"],
     [{ Prefix: "lock:" }, TypeError, "Prefix"],
     [{ replicas: { min: "1" } }, TypeError, "replicas.min"],
+    ...[undefined, null].map((min) => [{ replicas: { min } }, TypeError, "replicas.min"] as const),
     [{ replicas: {} }, TypeError, "replicas.min"],
+    [{ replicas: 1 }, TypeError, "options"],
+    [{ replicas: { min: 1, timeout: "1" } }, TypeError, "replicas.timeout"],
     ...[0, -1, 1.5, NaN, Infinity].map((min) => [{ replicas: { min } }, RangeError, "replicas.min"] as const),
-    ...[0, 0.5, NaN].map((timeout) => [{ replicas: { min: 1, timeout } }, RangeError, "replicas.timeout"] as const),
+    ...[0, 0.5, NaN, 2 ** 31].map((timeout) =>
+      [{ replicas: { min: 1, timeout } }, RangeError, "replicas.timeout"] as const
+    ),
     [{ replicas: { min: 1, timeOut: 1 } }, TypeError, "timeOut"],
   ] as [unknown, typeof TypeError, string][];
   for (const [options, kind, words] of wrong) {

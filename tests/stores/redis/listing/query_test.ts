@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Claim, Entry, Store } from "@holdfast/lock";
 import { Cluster, Redis } from "ioredis";
 import { lockKeys, lockOf, SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
@@ -170,12 +170,6 @@ Deno.test("query() asks all masters of a Cluster", async () => {
     await cluster.quit();
     await until(() => ["close", "end"].includes(cluster.status), "it is closed");
   }
-});
-
-testOnServer("query() says what a client lacks", async ({ server }) => {
-  const { evalsha, eval: run, duplicate, on } = server.connect();
-  const store = serverStore({ evalsha, eval: run, duplicate, on } as Parameters<typeof serverStore>[0]);
-  await assertRejects(() => store.query!(), TypeError, "scan");
 });
 
 Deno.test("lockOf() finds the lock of each of its keys, and leaves others alone", () => {
