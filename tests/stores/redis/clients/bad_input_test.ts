@@ -22,65 +22,56 @@ for (const library of Object.keys(OPEN).filter((name) => name !== "Bun")) {
 }
 
 for (const name of ["node-redis 6", "node-redis 5"]) {
-  Deno.test({
-    name: `${name}: acquire() gives the same over RESP 2 and 3, and over buffers`,
-    fn: async () => {
-      await using server = await RedisServer.start();
-      // The replies of this type are buffers, as a program may want them.
-      const BULK_STRING = "$".charCodeAt(0);
-      const options = [{ RESP: 2 }, { RESP: 3 }, { commandOptions: { typeMapping: { [BULK_STRING]: Buffer } } }];
-      const opened = await Promise.all(options.map((each) => OPEN[name]!(server.port, each)));
-      const clients = opened.map(({ client }) => client);
-      for (const [i, from] of clients.entries()) {
-        const to = clients[(i + 1) % clients.length]!;
-        await handOver(from, to);
-        const lock = await acquire(from, "kind", { permits: 2, owner: "me", meta: { job: "7" }, lease: HOUR });
-        const { signal } = lock;
-        const { held } = await redis(to).query();
-        assertEquals(held.map(({ owner, meta, fence }) => [owner, meta?.["job"], fence]), [["me", "7", lock.fence]]);
-        const one = redis(from, { replicas: { min: 1, timeout: 10 } });
-        await assertRejects(() => acquire(one, "b", { wait: 0 }), StoreError, "fewer than 1 replicas");
-        assertEquals(await redis(to).evict("kind"), 1);
-        await until(() => signal.aborted, "the holder is notified");
-        await assertRejects(() => lock.release(), LockLostError);
-      }
-      for (const { close } of opened) await close();
-      assertEquals(await server.leftovers(), []);
-    },
+  Deno.test(`${name}: acquire() gives the same over RESP 2 and 3, and over buffers`, async () => {
+    await using server = await RedisServer.start();
+    // The replies of this type are buffers, as a program may want them.
+    const BULK_STRING = "$".charCodeAt(0);
+    const options = [{ RESP: 2 }, { RESP: 3 }, { commandOptions: { typeMapping: { [BULK_STRING]: Buffer } } }];
+    const opened = await Promise.all(options.map((each) => OPEN[name]!(server.port, each)));
+    const clients = opened.map(({ client }) => client);
+    for (const [i, from] of clients.entries()) {
+      const to = clients[(i + 1) % clients.length]!;
+      await handOver(from, to);
+      const lock = await acquire(from, "kind", { permits: 2, owner: "me", meta: { job: "7" }, lease: HOUR });
+      const { signal } = lock;
+      const { held } = await redis(to).query();
+      assertEquals(held.map(({ owner, meta, fence }) => [owner, meta?.["job"], fence]), [["me", "7", lock.fence]]);
+      const one = redis(from, { replicas: { min: 1, timeout: 10 } });
+      await assertRejects(() => acquire(one, "b", { wait: 0 }), StoreError, "fewer than 1 replicas");
+      assertEquals(await redis(to).evict("kind"), 1);
+      await until(() => signal.aborted, "the holder is notified");
+      await assertRejects(() => lock.release(), LockLostError);
+    }
+    for (const { close } of opened) await close();
+    assertEquals(await server.leftovers(), []);
   });
 }
 
 for (const name of ["ioredis 6", "node-redis 6", "node-redis 5", "valkey-glide"]) {
-  Deno.test({
-    name: `${name}: acquire() over RESP 3 acquires beside a subscription`,
-    fn: async () => {
-      await using server = await RedisServer.start();
-      const { client, subscribe, close } = await OPEN[name]!(server.port, { RESP: 3, protocol: 3 });
-      await subscribe("news");
-      await handOver(client, client);
-      close();
-      assertEquals(await server.leftovers(), []);
-    },
+  Deno.test(`${name}: acquire() over RESP 3 acquires beside a subscription`, async () => {
+    await using server = await RedisServer.start();
+    const { client, subscribe, close } = await OPEN[name]!(server.port, { RESP: 3, protocol: 3 });
+    await subscribe("news");
+    await handOver(client, client);
+    close();
+    assertEquals(await server.leftovers(), []);
   });
 }
 
-Deno.test({
-  name: "acquire() says that a client of node-redis is not connected, of each kind",
-  fn: async () => {
-    const options = { name: "main", sentinelRootNodes: [], rootNodes: [] };
-    const makes = [createClient, createClientPool, createCluster, createSentinel];
-    const makes5 = [createClient5, createClientPool5, createCluster5, createSentinel5];
-    for (
-      const make of [
-        ...makes,
-        ...makes5,
-      ] as ((options: object) => RedisClient & { on(event: "error", listener: () => void): unknown })[]
-    ) {
-      const client = make(options);
-      client.on("error", () => {});
-      await assertRefused(client, "node-redis needs connect() before it is used");
-    }
-  },
+Deno.test("acquire() says that a client of node-redis is not connected, of each kind", async () => {
+  const options = { name: "main", sentinelRootNodes: [], rootNodes: [] };
+  const makes = [createClient, createClientPool, createCluster, createSentinel];
+  const makes5 = [createClient5, createClientPool5, createCluster5, createSentinel5];
+  for (
+    const make of [
+      ...makes,
+      ...makes5,
+    ] as ((options: object) => RedisClient & { on(event: "error", listener: () => void): unknown })[]
+  ) {
+    const client = make(options);
+    client.on("error", () => {});
+    await assertRefused(client, "node-redis needs connect() before it is used");
+  }
 });
 
 Deno.test("acquire() rejects a client of an older node-redis, and sends nothing", async () => {

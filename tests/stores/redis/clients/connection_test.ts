@@ -36,31 +36,25 @@ Deno.test("Store.connectionError names an unknown host, and a closed port", asyn
   await assertConnectionError(new Redis(freePort(), "localhost"), /ECONNREFUSED/);
 });
 
-Deno.test({
-  name: "Store.connectionError is that of the Sentinels when none is reachable",
-  fn: async () => {
-    const sentinels = [{ host: "127.0.0.1", port: freePort() }];
-    const client = new Redis({ sentinels, name: "main", disconnectTimeout: 1 });
-    await assertConnectionError(
-      client,
-      /failed to connect to sentinel 127\.0\.0\.1:\d+ .*All sentinels are unreachable/,
-    );
-  },
+Deno.test("Store.connectionError is that of the Sentinels when none is reachable", async () => {
+  const sentinels = [{ host: "127.0.0.1", port: freePort() }];
+  const client = new Redis({ sentinels, name: "main", disconnectTimeout: 1 });
+  await assertConnectionError(
+    client,
+    /failed to connect to sentinel 127\.0\.0\.1:\d+ .*All sentinels are unreachable/,
+  );
 });
 
-Deno.test({
-  name: "Store.connectionError is a node's when a Cluster is unreachable, or is none",
-  fn: async () => {
-    const port = freePort();
-    const down = new Cluster([{ host: "127.0.0.1", port }]);
-    await assertConnectionError(
-      down,
-      new RegExp(`node 127\\.0\\.0\\.1:${port}: Connection is closed.*Failed to refresh`),
-    );
-    await using server = await RedisServer.start();
-    const client = new Cluster([{ host: "127.0.0.1", port: server.port }]);
-    await assertConnectionError(client, /cluster support disabled/);
-  },
+Deno.test("Store.connectionError is a node's when a Cluster is unreachable, or is none", async () => {
+  const port = freePort();
+  const down = new Cluster([{ host: "127.0.0.1", port }]);
+  await assertConnectionError(
+    down,
+    new RegExp(`node 127\\.0\\.0\\.1:${port}: Connection is closed.*Failed to refresh`),
+  );
+  await using server = await RedisServer.start();
+  const client = new Cluster([{ host: "127.0.0.1", port: server.port }]);
+  await assertConnectionError(client, /cluster support disabled/);
 });
 
 testOnServer("tryAcquire() rejects for good when the credentials are wrong", async ({ server }) => {
