@@ -17,10 +17,8 @@ for (const kind of ["redis", "sqlite"] as const) {
     await quickest(LEASE + MARGIN, async (attempt) => {
       const name = `a${attempt}`;
       const holder = await fixture.worker();
-      await holder.send({ do: "acquire", name, options: { lease: LEASE } });
-      const { fence } = await holder.next("granted");
-      await waiter.send({ do: "acquire", name });
-      await waiter.next("waiting");
+      const { fence } = await holder.ask({ do: "acquire", name, options: { lease: LEASE } }, "granted");
+      await waiter.ask({ do: "acquire", name }, "waiting");
       const { deadline } = await holder.next("renewed");
       const killed = Date.now();
       await holder.kill();
@@ -38,11 +36,9 @@ for (const kind of ["redis", "sqlite"] as const) {
     await quickest(kind === "redis" ? 1_200 : 3_000 + MARGIN, async (attempt) => {
       const name = `a${attempt}`;
       const dying = await fixture.workers(5);
-      await holder.send({ do: "acquire", name });
-      await holder.next("granted");
+      await holder.ask({ do: "acquire", name }, "granted");
       for (const worker of [...dying, ...dying, living]) {
-        await worker.send({ do: "acquire", name });
-        await worker.next("waiting");
+        await worker.ask({ do: "acquire", name }, "waiting");
       }
       await Promise.all(dying.map((worker) => worker.kill()));
       if (kind === "redis") {
@@ -68,15 +64,12 @@ for (const kind of ["redis", "sqlite"] as const) {
     const names = ["asked", "unasked"];
     const fences = new Map<string, bigint>();
     for (const name of names) {
-      await frozen.send({ do: "acquire", name, options: { lease: LEASE } });
-      fences.set(name, BigInt((await frozen.next("granted")).fence));
+      fences.set(name, BigInt((await frozen.ask({ do: "acquire", name, options: { lease: LEASE } }, "granted")).fence));
     }
-    await frozen.send({ do: "watch", name: "asked" });
-    await frozen.next("watching");
+    await frozen.ask({ do: "watch", name: "asked" }, "watching");
     frozen.signal("SIGSTOP");
     for (const name of names) {
-      await other.send({ do: "acquire", name });
-      assert(BigInt((await other.next("granted")).fence) > fences.get(name)!);
+      assert(BigInt((await other.ask({ do: "acquire", name }, "granted")).fence) > fences.get(name)!);
     }
     const wentOn = Date.now();
     frozen.signal("SIGCONT");
@@ -84,18 +77,14 @@ for (const kind of ["redis", "sqlite"] as const) {
       const { name, at } = await frozen.next("aborted");
       assert(at >= wentOn, `${name} was aborted ${wentOn - at} ms before the process went on`);
     }
-    await frozen.send({ do: "stop", name: "asked" });
-    const { lastAsked, lastHeld } = await frozen.next("watched");
+    const { lastAsked, lastHeld } = await frozen.ask({ do: "stop", name: "asked" }, "watched");
     assert(lastAsked >= wentOn);
     assert(lastHeld > 0 && lastHeld < wentOn, `held ${lastHeld - wentOn} ms after the process went on`);
 
     for (const name of names) {
-      await frozen.send({ do: "release", name });
-      assertEquals((await frozen.next("failed")).code, "lost");
-      await other.send({ do: "extend", name });
-      await other.next("extended");
-      await other.send({ do: "release", name });
-      await other.next("released");
+      assertEquals((await frozen.ask({ do: "release", name }, "failed")).code, "lost");
+      await other.ask({ do: "extend", name }, "extended");
+      await other.ask({ do: "release", name }, "released");
     }
   });
 }

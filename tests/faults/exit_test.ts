@@ -72,15 +72,11 @@ for (const by of ["quit", "disconnect"] as const) {
     const client = fixture.server.connect();
     const connections = async () => String(await client.client("LIST")).trim().split("\n").length;
     const worker = await fixture.worker();
-    await worker.send({ do: "acquire", name: "a" });
-    await worker.next("granted");
-    await worker.send({ do: "acquire", name: "a" });
-    await worker.next("waiting");
-    await worker.send({ do: "release", name: "a" });
-    await worker.next("granted");
+    await worker.ask({ do: "acquire", name: "a" }, "granted");
+    await worker.ask({ do: "acquire", name: "a" }, "waiting");
+    await worker.ask({ do: "release", name: "a" }, "granted");
     assertEquals(await connections(), 3);
-    await worker.send({ do: "close", by });
-    await worker.next("closed");
+    await worker.ask({ do: "close", by }, "closed");
     await until(async () => await connections() === 1, "only the connection of the test is left");
   });
 

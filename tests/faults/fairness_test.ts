@@ -11,13 +11,11 @@ for (const kind of ["redis", "sqlite"] as const) {
     const { directory } = fixture;
     Deno.writeTextFileSync(`${directory}/counter`, "0");
     const [holder, workers] = await Promise.all([fixture.worker(), fixture.workers(PROCESSES)]);
-    await holder.send({ do: "acquire", name: "a" });
-    await holder.next("granted");
+    await holder.ask({ do: "acquire", name: "a" }, "granted");
     const queue: string[] = [];
     for (let round = 0; round < WAITERS; round++) {
       for (const worker of workers) {
-        await worker.send({ do: "sections", name: "a", count: 1, directory });
-        queue.push((await worker.next("waiting")).owner);
+        queue.push((await worker.ask({ do: "sections", name: "a", count: 1, directory }, "waiting")).owner);
       }
     }
     await holder.send({ do: "release", name: "a" });

@@ -66,15 +66,12 @@ for (const { kind, cohort } of PLACES) {
     // So long that no holder loses it on a busy machine.
     const options = { permits: 2, lease: 1_500 };
     for (const worker of workers.slice(0, 2)) {
-      await worker.send({ do: "acquire", name: "pool", options });
-      await worker.next("granted");
+      await worker.ask({ do: "acquire", name: "pool", options }, "granted");
     }
-    await workers[2]!.send({ do: "acquire", name: "pool", options });
-    await workers[2]!.next("waiting");
+    await workers[2]!.ask({ do: "acquire", name: "pool", options }, "waiting");
     await workers[0]!.kill();
     await workers[2]!.next("granted");
-    await workers[1]!.send({ do: "release", name: "pool" });
-    await workers[1]!.next("released");
+    await workers[1]!.ask({ do: "release", name: "pool" }, "released");
   });
 
   Deno.test(`owner lets two processes hold one lock, with a handle each, over ${where}`, async () => {
@@ -82,18 +79,13 @@ for (const { kind, cohort } of PLACES) {
     const [one, two, other] = await fixture.workers(3, cohort);
     const fences = [];
     for (const worker of [one!, two!]) {
-      await worker.send({ do: "acquire", name: "job", options: { owner: "import 7" } });
-      fences.push((await worker.next("granted")).fence);
+      fences.push((await worker.ask({ do: "acquire", name: "job", options: { owner: "import 7" } }, "granted")).fence);
     }
     assertEquals(fences[0], fences[1]);
-    await other!.send({ do: "acquire", name: "job" });
-    await other!.next("waiting");
-    await one!.send({ do: "release", name: "job" });
-    await one!.next("released");
-    await two!.send({ do: "extend", name: "job" });
-    await two!.next("extended");
-    await two!.send({ do: "release", name: "job" });
-    await two!.next("released");
+    await other!.ask({ do: "acquire", name: "job" }, "waiting");
+    await one!.ask({ do: "release", name: "job" }, "released");
+    await two!.ask({ do: "extend", name: "job" }, "extended");
+    await two!.ask({ do: "release", name: "job" }, "released");
     assert(BigInt((await other!.next("granted")).fence) > BigInt(fences[0]!));
   });
 
@@ -117,15 +109,12 @@ for (const { kind, cohort } of PLACES) {
   Deno.test(`steal notifies the holder in another process soon, over ${where}`, async () => {
     await using fixture = await Fixture.open(kind);
     const [holder, thief] = await fixture.workers(2, cohort);
-    await holder!.send({ do: "acquire", name: "job", options: { lease: 3_600_000 } });
-    const before = await holder!.next("granted");
+    const before = await holder!.ask({ do: "acquire", name: "job", options: { lease: 3_600_000 } }, "granted");
     // Its signal was read when it got the lock, so that it listens by now or, at the latest, looks when it does.
-    await thief!.send({ do: "acquire", name: "job", options: { steal: true } });
-    const after = await thief!.next("granted");
+    const after = await thief!.ask({ do: "acquire", name: "job", options: { steal: true } }, "granted");
     // Its next renewal is 20 minutes away.
     await holder!.next("aborted");
     assert(BigInt(after.fence) > BigInt(before.fence));
-    await holder!.send({ do: "release", name: "job" });
-    assertEquals((await holder!.next("failed")).code, "lost");
+    assertEquals((await holder!.ask({ do: "release", name: "job" }, "failed")).code, "lost");
   });
 }

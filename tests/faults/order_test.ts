@@ -13,10 +13,8 @@ Deno.test("acquire() overtakes nobody while processes hand the lock on along run
   Deno.writeTextFileSync(`${directory}/counter`, "0");
   const [alone, ...crowd] = await fixture.workers(PROCESSES + 1);
   // The server knows the script then: an attempt that has to be sent again with it is not executed the first time.
-  await alone!.send({ do: "acquire", name: "b" });
-  await alone!.next("granted");
-  await alone!.send({ do: "release", name: "b" });
-  await alone!.next("released");
+  await alone!.ask({ do: "acquire", name: "b" }, "granted");
+  await alone!.ask({ do: "release", name: "b" }, "released");
   const monitor = await server.connect().monitor();
   /** The places among all commands at which the server has seen an argument. */
   const seen = new Map<string, number[]>();
@@ -32,8 +30,7 @@ Deno.test("acquire() overtakes nobody while processes hand the lock on along run
     for (let worker = 0; worker < WORKERS; worker += 2) {
       await Promise.all(crowd.flatMap((process) => [process.send(sections), process.send(sections)]));
     }
-    await alone!.send(sections);
-    await alone!.next("sections");
+    await alone!.ask(sections, "sections");
     for (let worker = 0; worker < WORKERS; worker++) {
       await Promise.all(crowd.map((process) => process.next("sections")));
     }
@@ -73,12 +70,10 @@ Deno.test("cohort() lets in a waiter of another process while 32 workers of each
   let [longest, entered] = [0, 0];
   while (done === 0) {
     const since = performance.now();
-    await alone.send({ do: "acquire", name: "a" });
-    await alone.next("granted");
+    await alone.ask({ do: "acquire", name: "a" }, "granted");
     longest = Math.max(longest, performance.now() - since);
     if (done === 0) entered++;
-    await alone.send({ do: "release", name: "a" });
-    await alone.next("released");
+    await alone.ask({ do: "release", name: "a" }, "released");
   }
   await Promise.all(all);
   console.log(`cohort({ keep: 10 }): the longest wait of a waiter of another process was ${longest.toFixed(0)} ms`);

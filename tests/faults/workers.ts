@@ -32,6 +32,12 @@ export class WorkerProcess implements AsyncDisposable {
     await this.#process.write(`${JSON.stringify(command)}\n`);
   }
 
+  /** Sends it a command, and returns the next report of this type. */
+  async ask<Type extends Report["type"]>(command: Command, type: Type): Promise<Reported<Type>> {
+    await this.send(command);
+    return await this.next(type);
+  }
+
   /** Returns the next report of this type. Rejects when a command fails, unless that is what is asked for. */
   async next<Type extends Report["type"]>(type: Type): Promise<Reported<Type>> {
     try {
