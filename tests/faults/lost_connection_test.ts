@@ -114,40 +114,29 @@ function within(times: readonly number[], most: number): void {
 }
 
 for (const library of [...IN_FULL, ...IN_PART, OF_GLIDE]) {
-  Deno.test({
-    name: `acquire() over ${library.name} is served while no messages can be subscribed to`,
-    fn: async () => {
-      within(await served(library, refuseMessages), POLL);
-    },
+  Deno.test(`acquire() over ${library.name} is served while no messages can be subscribed to`, async () => {
+    within(await served(library, refuseMessages), POLL);
   });
 
-  Deno.test({
-    name: `acquire() over ${library.name} is served when its commands' connection was cut`,
-    fn: async () =>
-      within(await served(library, async ({ client, watcher }) => kill(watcher, "ID", await idOf(client))), POLL),
+  Deno.test(`acquire() over ${library.name} is served when its commands' connection was cut`, async () => {
+    within(await served(library, async ({ client, watcher }) => kill(watcher, "ID", await idOf(client))), POLL);
   });
 }
 
 for (const [library, poll] of [...IN_FULL.map((each) => [each, LONGEST_POLL] as const), [OF_GLIDE, POLL] as const]) {
-  Deno.test({
-    name: `acquire() over ${library.name} is served when messages stop unseen`,
-    fn: async () => {
-      within(await served(library, silenceMessages), poll);
-    },
+  Deno.test(`acquire() over ${library.name} is served when messages stop unseen`, async () => {
+    within(await served(library, silenceMessages), poll);
   });
 }
 
 for (const library of IN_FULL) {
-  Deno.test({
-    name: `acquire() over ${library.name} is served when its commands stop unseen`,
-    fn: async () => {
-      const lose = async ({ client, proxy, watcher }: Scene) => {
-        const [connection] = await list(watcher, "ID", await idOf(client));
-        proxy.halfOpen(connection!.port);
-      };
-      const times = await served(library, lose, { socketTimeout: SILENCE });
-      within(times, SILENCE + POLL);
-    },
+  Deno.test(`acquire() over ${library.name} is served when its commands stop unseen`, async () => {
+    const lose = async ({ client, proxy, watcher }: Scene) => {
+      const [connection] = await list(watcher, "ID", await idOf(client));
+      proxy.halfOpen(connection!.port);
+    };
+    const times = await served(library, lose, { socketTimeout: SILENCE });
+    within(times, SILENCE + POLL);
   });
 }
 

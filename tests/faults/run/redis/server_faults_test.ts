@@ -83,22 +83,19 @@ Deno.test({
   },
 });
 
-Deno.test({
-  name: "promoting() ends a breach anew when another failover has followed",
-  fn: async () => {
-    await using deployment = await SentinelDeployment.start();
-    let ends = 0;
-    const epoch = () => deployment.epoch();
-    await promoting(epoch, () => ends++, () => deployment.ready());
-    assertEquals(ends, 1, "no other failover has followed");
-    await promoting(epoch, () => ends++, async () => void await deployment.failover());
-    assertEquals(ends, 3);
-    await deployment.ready();
-    const failing = promoting(epoch, () => ends++, async () => {
-      await deployment.failover();
-      throw new Error("nothing is in order");
-    });
-    await assertRejects(() => failing, Error, "nothing is in order");
-    assertEquals(ends, 5);
-  },
+Deno.test("promoting() ends a breach anew when another failover has followed", async () => {
+  await using deployment = await SentinelDeployment.start();
+  let ends = 0;
+  const epoch = () => deployment.epoch();
+  await promoting(epoch, () => ends++, () => deployment.ready());
+  assertEquals(ends, 1, "no other failover has followed");
+  await promoting(epoch, () => ends++, async () => void await deployment.failover());
+  assertEquals(ends, 3);
+  await deployment.ready();
+  const failing = promoting(epoch, () => ends++, async () => {
+    await deployment.failover();
+    throw new Error("nothing is in order");
+  });
+  await assertRejects(() => failing, Error, "nothing is in order");
+  assertEquals(ends, 5);
 });
