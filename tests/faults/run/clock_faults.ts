@@ -1,5 +1,4 @@
-import { pause } from "./fault.ts";
-import type { Fault } from "./fault.ts";
+import { type Fault, pause, serverFault } from "./fault.ts";
 import type { Crew } from "./crew.ts";
 import type { Random } from "../../simulation/kernel/random.ts";
 import type { WorkerClocks } from "./worker_clocks.ts";
@@ -52,18 +51,14 @@ export class LostFences {
  * @param isCompared whether a caller may go by its own clock; else a wrong one excuses nothing
  */
 export function clockFaults(clocks: WorkerClocks, crew: Crew, fences: LostFences, isCompared: boolean): Fault[] {
-  const fault = (kind: string, breach: boolean, shiftsOf: (random: Random) => Map<number, number>): Fault => ({
-    kind,
-    where: "servers",
-    breach,
-    async inject(random, over) {
+  const fault = (kind: string, breach: boolean, shiftsOf: (random: Random) => Map<number, number>): Fault =>
+    serverFault(kind, breach, async (random, over) => {
       const shifts = shiftsOf(random);
       const most = Math.max(...[...shifts.values()].map(Math.abs));
       if (!fences.mayBeBehind(most)) return false;
       await fences.wrong(most, () => clocks.set(shifts, () => pause(random.spread(...DURATION), over)));
       return true;
-    },
-  });
+    });
   const places = () => Array.from({ length: crew.size }, (_, place) => place);
   const apart = fault("clocks apart", false, (random) => {
     return new Map(places().map((place) => [place, random.between(-WITHIN, WITHIN)]));

@@ -20,6 +20,15 @@ export interface Fault {
   inject(random: Random, over: AbortSignal, endBreach: () => void): Promise<boolean>;
 }
 
+/** Returns a fault of servers; it has happened unless `inject` resolves to `false`. */
+export function serverFault(
+  kind: string,
+  breach: boolean,
+  inject: (...args: Parameters<Fault["inject"]>) => Promise<unknown>,
+): Fault {
+  return { kind, where: "servers", breach, inject: async (...args) => await inject(...args) !== false };
+}
+
 /** Resolves in so many milliseconds, or when the signal aborts. */
 export function pause(ms: number, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

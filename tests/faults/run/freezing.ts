@@ -1,5 +1,5 @@
 import type { Random } from "../../simulation/kernel/random.ts";
-import { type Fault, pause } from "./fault.ts";
+import { type Fault, pause, serverFault } from "./fault.ts";
 
 /** A server whose process can be stopped. */
 interface Freezable {
@@ -14,17 +14,11 @@ export function freezing(
   well: () => Promise<void>,
   longest = 3_000,
 ): Fault {
-  return {
-    kind: "server frozen",
-    where: "servers",
-    breach,
-    async inject(random, over) {
-      const server = random.pick(await servers(random));
-      server.freeze();
-      await pause(random.spread(20, longest), over);
-      server.thaw();
-      await well();
-      return true;
-    },
-  };
+  return serverFault("server frozen", breach, async (random, over) => {
+    const server = random.pick(await servers(random));
+    server.freeze();
+    await pause(random.spread(20, longest), over);
+    server.thaw();
+    await well();
+  });
 }

@@ -1,5 +1,5 @@
 import { ProcessClock } from "../../support/process_clock.ts";
-import { type Fault, pause } from "./fault.ts";
+import { type Fault, pause, serverFault } from "./fault.ts";
 
 /** How far the clock is set, in milliseconds: more than a lease, at the most. */
 const SHIFT = [100, 3_000] as const;
@@ -48,22 +48,16 @@ export class ServerClock implements Disposable {
 
   /** Returns the fault that sets it. A jump ahead ends leases, and so does the return from a jump back. */
   setting(): Fault {
-    return {
-      kind: "clock set",
-      where: "servers",
-      breach: true,
-      inject: async (random, over) => {
-        const [distance, direction] = [random.spread(...SHIFT), random.pick([-1, 1])];
-        const mayBeBehind = performance.now() > this.#lostAt + SHIFT[1];
-        const ms = mayBeBehind ? distance * direction : distance;
-        this.#aheadUntil = Infinity;
-        this.#clock.shift(ms);
-        await pause(random.spread(10, 2_000), over);
-        this.#clock.shift(0);
-        this.#aheadUntil = performance.now() + Math.max(ms, 0) + 1_000;
-        return true;
-      },
-    };
+    return serverFault("clock set", true, async (random, over) => {
+      const [distance, direction] = [random.spread(...SHIFT), random.pick([-1, 1])];
+      const mayBeBehind = performance.now() > this.#lostAt + SHIFT[1];
+      const ms = mayBeBehind ? distance * direction : distance;
+      this.#aheadUntil = Infinity;
+      this.#clock.shift(ms);
+      await pause(random.spread(10, 2_000), over);
+      this.#clock.shift(0);
+      this.#aheadUntil = performance.now() + Math.max(ms, 0) + 1_000;
+    });
   }
 
   [Symbol.dispose](): void {

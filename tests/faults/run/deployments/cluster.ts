@@ -2,7 +2,7 @@ import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import type { RedisServer } from "../../../support/redis_server.ts";
 import type { Random } from "../../../simulation/kernel/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 import { redisLeft } from "../redis/left.ts";
 import { commandFaults, promoting } from "../redis/server_faults.ts";
 import { freezing } from "../freezing.ts";
@@ -23,16 +23,11 @@ export async function cluster(locks: readonly string[]): Promise<Deployment> {
     kind: string,
     breach: boolean,
     run: (key: string, random: Random, over: AbortSignal, endBreach: () => void) => Promise<unknown>,
-  ): Fault => ({
-    kind,
-    where: "servers",
-    breach,
-    async inject(random, over, endBreach) {
+  ): Fault =>
+    serverFault(kind, breach, async (random, over, endBreach) => {
       await run(key(random), random, over, endBreach);
       await ready();
-      return true;
-    },
-  });
+    });
   const dying = (kind: string, cut: boolean) =>
     fault(kind, true, async (key, random, over, endBreach) => {
       const master = await deployment.masterOf(key);

@@ -18,8 +18,7 @@ export async function etcd(locks: readonly string[]): Promise<Deployment & { rea
   await using stack = new AsyncDisposableStack();
   const through = async (port: number) => stack.use(await TcpProxy.start(port));
   const peers: TcpProxy[] = [];
-  const disks = await StalledDisks.ifPossible();
-  if (disks !== undefined) stack.use(disks);
+  const disks = stack.use(await StalledDisks.ifPossible());
   const cluster = stack.use(
     await EtcdCluster.start(3, SETTINGS, {
       reached: async (port) => {

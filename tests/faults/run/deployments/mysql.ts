@@ -16,8 +16,7 @@ const DISK = "mariadb";
 export async function mysql(locks: readonly string[]): Promise<Deployment & { readonly server: MariadbServer }> {
   await using stack = new AsyncDisposableStack();
   const clock = stack.use(await ServerClock.make());
-  const disks = await StalledDisks.ifPossible();
-  if (disks !== undefined) stack.use(disks);
+  const disks = stack.use(await StalledDisks.ifPossible());
   const settings = ["--innodb-flush-log-at-trx-commit=1"];
   const server = stack.use(await MariadbServer.start(settings, { env: clock.env, startedBy: disks?.startedBy(DISK) }));
   const proxy = stack.use(await TcpProxy.start(server.port));

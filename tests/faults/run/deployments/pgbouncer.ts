@@ -2,7 +2,7 @@ import { Pgbouncer } from "../../../support/pgbouncer.ts";
 import { PostgresServer } from "../../../support/postgres_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import type { Deployment } from "../deployment.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 import { WOKEN_ENGINE } from "../engine_traits.ts";
 import { freezing } from "../freezing.ts";
 import { setUp } from "../postgres/administrator.ts";
@@ -43,15 +43,9 @@ export async function pgbouncer(
 }
 
 function poolerKilled(pooler: Pgbouncer): Fault {
-  return {
-    kind: "pooler killed",
-    where: "servers",
-    breach: false,
-    async inject(random, over) {
-      await pooler.kill();
-      await pause(random.spread(10, 1_500), over);
-      await pooler.start();
-      return true;
-    },
-  };
+  return serverFault("pooler killed", false, async (random, over) => {
+    await pooler.kill();
+    await pause(random.spread(10, 1_500), over);
+    await pooler.start();
+  });
 }

@@ -16,8 +16,7 @@ export async function postgres(
 ): Promise<Deployment & { readonly servers: ReplicatedPostgres }> {
   await using stack = new AsyncDisposableStack();
   const clock = stack.use(await ServerClock.make());
-  const disks = await StalledDisks.ifPossible();
-  if (disks !== undefined) stack.use(disks);
+  const disks = stack.use(await StalledDisks.ifPossible());
   const startedBy = (port: number) => disks?.startedBy(`${port}`) ?? [];
   const servers = stack.use(await ReplicatedPostgres.start({ env: clock.env, startedBy }));
   const { address } = servers;

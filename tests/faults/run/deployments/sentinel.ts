@@ -1,6 +1,6 @@
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 import { redisLeft } from "../redis/left.ts";
 import { commandFaults, promoting } from "../redis/server_faults.ts";
 import { freezing } from "../freezing.ts";
@@ -24,11 +24,8 @@ export async function sentinel(): Promise<Deployment> {
     return await deployment.master();
   };
   const ward = { servers: async () => [await master()] };
-  const dying = (kind: string, cut: boolean): Fault => ({
-    kind,
-    where: "servers",
-    breach: true,
-    async inject(random, over, endBreach) {
+  const dying = (kind: string, cut: boolean): Fault =>
+    serverFault(kind, true, async (random, over, endBreach) => {
       const old = await master();
       if (cut) {
         await deployment.cutReplication();
@@ -41,19 +38,11 @@ export async function sentinel(): Promise<Deployment> {
         await deployment.rejoin(old);
         await ready();
       });
-      return true;
-    },
+    });
+  const failover = serverFault("failover", true, async () => {
+    await deployment.failover();
+    await ready();
   });
-  const failover: Fault = {
-    kind: "failover",
-    where: "servers",
-    breach: true,
-    async inject() {
-      await deployment.failover();
-      await ready();
-      return true;
-    },
-  };
   const masters = async () => [await deployment.master()];
   const owned = stack.move();
   return {

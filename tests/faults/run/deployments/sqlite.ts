@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { sqlite as open } from "../../../../src/stores/sqlite/mod.ts";
 import { DataDirectory } from "../directory.ts";
 import { type Deployment, type Left, listed, type Traits, type Users } from "../deployment.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 import { fileFaults, Intruder } from "../sqlite/file_faults.ts";
 import { WorkerClocks } from "../worker_clocks.ts";
 
@@ -66,18 +66,13 @@ async function left(path: string): Promise<Left> {
  * right again within a lease: then a holder may not have looked meanwhile.
  */
 function clockFaults(clocks: WorkerClocks, { crew, lease }: Users): Fault[] {
-  const fault = (kind: string, breach: boolean, duration: readonly [number, number]): Fault => ({
-    kind,
-    where: "servers",
-    breach,
-    async inject(random) {
+  const fault = (kind: string, breach: boolean, duration: readonly [number, number]): Fault =>
+    serverFault(kind, breach, async (random) => {
       const ms = lease * random.between(...SHIFT) * random.pick([-1, 1]);
       const shifts = new Map(Array.from({ length: crew.size }, (_, place) => [place, ms]));
       // Not ended early: it would be another fault.
       await clocks.set(shifts, () => pause(lease * random.between(...duration), NEVER));
-      return true;
-    },
-  });
+    });
   const set = fault("clock set", false, [1.05, 2]);
   // More often than the others, because it ends leases that holders believe in.
   return [set, set, fault("clock set for a moment", true, [0.01, 0.5])];

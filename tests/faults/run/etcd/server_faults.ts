@@ -4,7 +4,7 @@ import type { StalledDisks } from "../../../support/stalled_disks.ts";
 import type { Manners } from "../../../support/tcp_link.ts";
 import type { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 import { diskStalls } from "../disk_stalls.ts";
 import { freezing } from "../freezing.ts";
 
@@ -28,16 +28,11 @@ export interface EtcdWard {
 /** Returns what can happen to members, which agree on all that they keep. */
 export function serverFaults({ cluster, peers, proxies, disks }: EtcdWard): Fault[] {
   const { members } = cluster;
-  const fault = (kind: string, run: (random: Random, over: AbortSignal) => Promise<unknown>): Fault => ({
-    kind,
-    where: "servers",
-    breach: false,
-    async inject(random, over) {
+  const fault = (kind: string, run: (random: Random, over: AbortSignal) => Promise<unknown>): Fault =>
+    serverFault(kind, false, async (random, over) => {
       await run(random, over);
       await allWell(cluster);
-      return true;
-    },
-  });
+    });
   const lasting = (random: Random, over: AbortSignal) => pause(random.spread(...DURATION), over);
   const frozen = (kind: string, servers: (random: Random) => Promise<EtcdServer[]>): Fault => {
     return { ...freezing({ servers }, false, () => allWell(cluster)), kind };

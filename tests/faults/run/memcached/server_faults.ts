@@ -1,6 +1,6 @@
 import type { Random } from "../../../simulation/kernel/random.ts";
 import type { MemcachedServer } from "../../../support/memcached_server.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 import { connectTo } from "./connection.ts";
 import { readFields } from "../documents.ts";
 
@@ -26,25 +26,20 @@ export interface Ward {
 
 /** Returns the faults in which a server loses documents. */
 export function losses({ server, locks, mayLose, lost }: Ward): Fault[] {
-  const loss = (kind: string, run: (random: Random, over: AbortSignal) => Promise<boolean>): Fault => ({
-    kind,
-    where: "servers",
-    breach: true,
-    async inject(random, over) {
+  const loss = (kind: string, run: (random: Random, over: AbortSignal) => Promise<unknown>): Fault =>
+    serverFault(kind, true, async (random, over) => {
       if (!mayLose()) return false;
       try {
         return await run(random, over);
       } finally {
         lost();
       }
-    },
-  });
+    });
   return [
     loss("server restarted", async (random, over) => {
       await server.kill();
       await pause(random.spread(10, 1_500), over);
       await server.start();
-      return true;
     }),
     loss("flush_all", async () => (await server.command("flush_all")).startsWith("OK")),
     loss("document evicted", async (random, over) => {

@@ -3,7 +3,7 @@ import { createTable } from "../../../../src/stores/mysql/schema.ts";
 import type { Random } from "../../../simulation/kernel/random.ts";
 import { TABLES } from "../../../guard/databases.ts";
 import type { MariadbServer } from "../../../support/mariadb_server.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 import { USER } from "./connection.ts";
 
 /** How many connections a server takes by default, and the least to which that can be set. */
@@ -24,15 +24,8 @@ type Lasting = () => Promise<void>;
 
 /** Returns what can happen to a server that forgets nothing of what it has committed. */
 export function serverFaults(server: MariadbServer): Fault[] {
-  const fault = (kind: string, run: (lasting: Lasting, random: Random) => Promise<unknown>): Fault => ({
-    kind,
-    where: "servers",
-    breach: false,
-    async inject(random, over) {
-      await run(() => pause(random.spread(...DURATION), over), random);
-      return true;
-    },
-  });
+  const fault = (kind: string, run: (lasting: Lasting, random: Random) => Promise<unknown>): Fault =>
+    serverFault(kind, false, (random, over) => run(() => pause(random.spread(...DURATION), over), random));
   const administered = (kind: string, run: (admin: Connection, lasting: Lasting, random: Random) => Promise<unknown>) =>
     fault(kind, (lasting, random) => administer(server, (admin) => run(admin, lasting, random)));
   return [

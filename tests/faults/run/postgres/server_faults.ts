@@ -1,6 +1,6 @@
 import type { Random } from "../../../simulation/kernel/random.ts";
 import type { PostgresServer } from "../../../support/postgres_server.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 import { administer } from "./administrator.ts";
 import { USER } from "./connection.ts";
 
@@ -19,15 +19,10 @@ export function serverFaults(primary: () => PostgresServer): Fault[] {
   const fault = (
     kind: string,
     run: (server: PostgresServer, lasting: Lasting, random: Random) => Promise<unknown>,
-  ): Fault => ({
-    kind,
-    where: "servers",
-    breach: false,
-    async inject(random, over) {
-      await run(primary(), () => pause(random.spread(...DURATION), over), random);
-      return true;
-    },
-  });
+  ): Fault =>
+    serverFault(kind, false, (random, over) => {
+      return run(primary(), () => pause(random.spread(...DURATION), over), random);
+    });
   return [
     fault("server killed", async (server, lasting) => {
       await server.kill();
@@ -94,11 +89,8 @@ interface Replicated {
 
 /** Returns the faults in which a standby is promoted: what it has not received is lost. */
 export function promotions(servers: Replicated, mayLose: () => boolean): Fault[] {
-  const promotion = (kind: string, lose: (random: Random, over: AbortSignal) => Promise<void>): Fault => ({
-    kind,
-    where: "servers",
-    breach: true,
-    async inject(random, over, endBreach) {
+  const promotion = (kind: string, lose: (random: Random, over: AbortSignal) => Promise<void>): Fault =>
+    serverFault(kind, true, async (random, over, endBreach) => {
       if (!mayLose()) return false;
       await lose(random, over);
       await servers.failOver();
@@ -106,8 +98,7 @@ export function promotions(servers: Replicated, mayLose: () => boolean): Fault[]
       endBreach();
       await servers.rejoin();
       return true;
-    },
-  });
+    });
   return [
     promotion("standby promoted", () => Promise.resolve()),
     promotion("writes lost", async (random, over) => {

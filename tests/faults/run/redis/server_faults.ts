@@ -1,7 +1,7 @@
 import type { Random } from "../../../simulation/kernel/random.ts";
 import type { RedisServer } from "../../../support/redis_server.ts";
 import { until } from "../../../support/until.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 
 /** What the faults of servers are about. */
 export interface Ward {
@@ -17,16 +17,12 @@ export function commandFaults({ servers, mayLose = () => true }: Ward): Fault[] 
     kind: string,
     breach: boolean,
     run: (server: RedisServer, random: Random, over: AbortSignal) => Promise<unknown>,
-  ): Fault => ({
-    kind,
-    where: "servers",
-    breach,
-    async inject(random, over) {
+  ): Fault =>
+    serverFault(kind, breach, async (random, over) => {
       if (breach && !mayLose()) return false;
       await run(random.pick(await servers(random)), random, over);
       return true;
-    },
-  });
+    });
   return [
     fault("SCRIPT FLUSH", false, (server) => server.command("SCRIPT", "FLUSH")),
     fault("FLUSHALL", true, (server) => server.command("FLUSHALL")),
@@ -56,21 +52,17 @@ export function commandFaults({ servers, mayLose = () => true }: Ward): Fault[] 
 
 /** Returns the fault that kills the process of a server, and starts it again with the data that it had, or without. */
 export function killing({ servers, mayLose = () => true }: Ward, wipe?: (server: RedisServer) => Promise<void>): Fault {
-  return {
-    kind: wipe === undefined ? "server killed" : "server wiped",
-    where: "servers",
-    breach: wipe !== undefined,
-    async inject(random, over) {
-      if (wipe !== undefined && !mayLose()) return false;
-      const server = random.pick(await servers(random));
-      await server.kill();
-      await wipe?.(server);
-      await pause(random.spread(10, 1_500), over);
-      await server.start();
-      await answers(server);
-      return true;
-    },
-  };
+  const breach = wipe !== undefined;
+  return serverFault(breach ? "server wiped" : "server killed", breach, async (random, over) => {
+    if (breach && !mayLose()) return false;
+    const server = random.pick(await servers(random));
+    await server.kill();
+    await wipe?.(server);
+    await pause(random.spread(10, 1_500), over);
+    await server.start();
+    await answers(server);
+    return true;
+  });
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Random } from "../../../simulation/kernel/random.ts";
 import { DenoProcess } from "../../../support/deno_process.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 
 /** How long another program may have a transaction open, in milliseconds: longer than a store waits for the file. */
 const HELD = [10, 6_500] as const;
@@ -57,34 +57,25 @@ export class Intruder implements AsyncDisposable {
 
 /** Returns what another program does to the file of the locks. */
 export function fileFaults(intruder: Intruder): Fault[] {
-  const fault = (kind: string, run: (random: Random, over: AbortSignal) => Promise<void>): Fault => ({
-    kind,
-    where: "servers",
-    breach: false,
-    async inject(random, over) {
-      await run(random, over);
-      return true;
-    },
-  });
   const transaction = async (begin: readonly string[], random: Random, over: AbortSignal) => {
     for (const statement of begin) await intruder.execute(statement);
     await pause(random.spread(...HELD), over);
   };
   return [
-    fault("writer blocked", async (random, over) => {
+    serverFault("writer blocked", false, async (random, over) => {
       await transaction(["BEGIN IMMEDIATE", WRITE], random, over);
       await intruder.execute("COMMIT");
       await intruder.execute("DELETE FROM other");
     }),
-    fault("writer killed", async (random, over) => {
+    serverFault("writer killed", false, async (random, over) => {
       await transaction(["BEGIN IMMEDIATE", WRITE], random, over);
       await intruder.replace();
     }),
     // Until it is over no checkpoint can be complete.
-    fault("long read", async (random, over) => {
+    serverFault("long read", false, async (random, over) => {
       await transaction(["BEGIN", "SELECT count(*) FROM other"], random, over);
       await intruder.execute("COMMIT");
     }),
-    fault("checkpoint", () => intruder.execute("PRAGMA wal_checkpoint(TRUNCATE)")),
+    serverFault("checkpoint", false, () => intruder.execute("PRAGMA wal_checkpoint(TRUNCATE)")),
   ];
 }

@@ -3,7 +3,7 @@ import type { PeerProxies } from "../../../support/peer_proxies.ts";
 import type { Manners } from "../../../support/tcp_link.ts";
 import { until } from "../../../support/until.ts";
 import type { ZookeeperEnsemble, ZookeeperServer } from "../../../support/zookeeper_server.ts";
-import { type Fault, pause } from "../fault.ts";
+import { type Fault, pause, serverFault } from "../fault.ts";
 import { freezing } from "../freezing.ts";
 import { expire, sessionsOf } from "./sessions.ts";
 
@@ -27,16 +27,11 @@ export interface ZookeeperWard {
 /** Returns what can happen to servers, which agree on all that they keep. */
 export function serverFaults({ ensemble, peers }: ZookeeperWard): Fault[] {
   const { servers } = ensemble;
-  const fault = (kind: string, run: (random: Random, lasting: () => Promise<void>) => Promise<unknown>): Fault => ({
-    kind,
-    where: "servers",
-    breach: false,
-    async inject(random, over) {
+  const fault = (kind: string, run: (random: Random, lasting: () => Promise<void>) => Promise<unknown>): Fault =>
+    serverFault(kind, false, async (random, over) => {
       await run(random, () => pause(random.spread(...DURATION), over));
       await allWell(ensemble);
-      return true;
-    },
-  });
+    });
   const killed = async (victims: readonly ZookeeperServer[], lasting: () => Promise<void>) => {
     await Promise.all(victims.map((server) => server.kill()));
     await lasting();
