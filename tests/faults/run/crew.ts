@@ -268,23 +268,17 @@ function note(line: Exclude<Line, { type: "ready" | "time" }>, ledger: Ledger): 
       return;
     }
     case "overdue":
-      ledger.overdue.push(line);
-      return;
+      return void ledger.overdue.push(line);
     case "unfounded":
-      ledger.unfounded.push(line);
-      return;
+      return void ledger.unfounded.push(line);
     case "stalled":
-      ledger.stalls.push(line);
-      return;
+      return void ledger.stalls.push(line);
     case "unhandled":
-      ledger.unhandled.push(line.message);
-      return;
+      return void ledger.unhandled.push(line.message);
     case "unclosed":
-      ledger.unclosed.push(line.what);
-      return;
+      return void ledger.unclosed.push(line.what);
     case "lingering":
-      ledger.lingered++;
-      return;
+      return void ledger.lingered++;
     case "finished":
       ledger.lost.push(...line.pending);
   }

@@ -6,43 +6,11 @@ import type { Release } from "../../verification/history/history.ts";
 export type Target =
   | RedisTarget
   | SqliteTarget
-  | MemcachedTarget
-  | MysqlTarget
-  | PostgresTarget
-  | EtcdTarget
-  | ZookeeperTarget;
-
-/** A memcached server. */
-export interface MemcachedTarget {
-  readonly kind: "memcached";
-  readonly port: number;
-}
-
-/** A MariaDB server. */
-export interface MysqlTarget {
-  readonly kind: "mysql";
-  readonly port: number;
-}
-
-/** A PostgreSQL server, or a pooler in front of it. */
-export interface PostgresTarget {
-  readonly kind: "postgres";
-  readonly port: number;
-  /** The port of the server itself, where it is listened to its notifications. */
-  readonly listen: number;
-}
-
-/** The members of an etcd cluster; the first one is asked first. */
-export interface EtcdTarget {
-  readonly kind: "etcd";
-  readonly ports: readonly number[];
-}
-
-/** The servers of a ZooKeeper ensemble. */
-export interface ZookeeperTarget {
-  readonly kind: "zookeeper";
-  readonly ports: readonly number[];
-}
+  | { readonly kind: "memcached" | "mysql"; readonly port: number }
+  /** Or a pooler in front of PostgreSQL; then the server itself notifies, at the port `listen`. */
+  | { readonly kind: "postgres"; readonly port: number; readonly listen: number }
+  /** The first member of etcd is asked first. */
+  | { readonly kind: "etcd" | "zookeeper"; readonly ports: readonly number[] };
 
 /** A file. */
 export interface SqliteTarget {

@@ -44,17 +44,15 @@ const [VISITORS, DIES, COMES] = [2, 0.3, [100, 1_000]] as const;
 /** How many want a lock at the same time, how often each, and when the next ones come, in milliseconds. */
 const [CROWD, TURNS, CALM] = [[2, 8], [1, 3], [10, 600]] as const;
 
-/** What uses a lock, and what it is at. */
+/** What asks for a lock and uses it, when it began, and what it is at. */
 interface Section {
   readonly lock: string;
+  readonly start: number;
   at: string;
 }
 
-/** A call that asks for a lock, and when it began. */
-interface Call {
-  readonly lock: string;
-  readonly start: number;
-}
+/** What a section is at whose call has not returned. */
+const ACQUIRES = "acquires";
 
 const work: Work = JSON.parse(Deno.args[0] ?? "");
 
@@ -79,7 +77,6 @@ const [THRONG_MS, LOOK_MS] = [1.25 * work.stores * TURN_MS, 1_000];
 
 const encoder = new TextEncoder();
 const waiting = new Set<string>();
-const pending = new Set<Call>();
 const sections = new Set<Section>();
 let finishing = false;
 const finish = new AbortController();
@@ -200,29 +197,26 @@ async function turn(
 ): Promise<void> {
   const long = random.chance(LONG[aim]);
   const lock = aim === "busy" || aim === "long" ? wanted(long, random) : aim === "thronged" ? THRONGED : work[aim];
-  const call = { lock, start: now() };
-  pending.add(call);
-  const section = { lock, at: "acquires" };
+  const section = { lock, start: now(), at: ACQUIRES };
   sections.add(section);
   const trace = new Trace();
   const got = await witness.run(trace, () => get(from, lock, random)).catch((error) => {
     const outcome = error instanceof LockError ? error.code : error === "enough" ? "aborted" : undefined;
     if (outcome === undefined) throw error;
     return outcome;
-  }).finally(() => pending.delete(call));
-  const { start } = call;
+  }).finally(() => section.at = "has its answer");
   if (got === null || typeof got === "string") {
     const outcome = got ?? "busy";
-    write({ type: "refused", lock, outcome, start, end: now() });
+    write({ type: "refused", lock, outcome, start: section.start, end: now() });
     section.at = `is over: ${outcome}`;
-    if (visitor === undefined) await inspect(call, trace, outcome);
+    if (visitor === undefined) await inspect(section, trace, outcome);
     else await visitor.end();
     // Whoever is refused comes back later.
     await sleep(random.between(5, 100));
   } else {
     const quick = aim === "crowded" || aim === "thronged";
     const dies = visitor !== undefined && random.chance(DIES);
-    await use({ lock: got, trace, start, long, quick, dies, section }, random);
+    await use({ lock: got, trace, long, quick, dies, section }, random);
     if (dies) visitor.die();
     else await visitor?.end();
   }
@@ -257,8 +251,6 @@ async function get(store: Store, name: string, random: Random): Promise<Lock | n
 interface Use {
   readonly lock: Lock;
   readonly trace: Trace;
-  /** When it was asked for. */
-  readonly start: number;
   readonly long: boolean;
   /** Whether it is used as briefly as a lock that is handed on inside a process. */
   readonly quick: boolean;
@@ -269,7 +261,8 @@ interface Use {
 
 /** Raises the number that the lock protects, as programs do that rely on the lock more than they should. */
 async function use(use: Use, random: Random): Promise<void> {
-  const { lock, trace, start, section } = use;
+  const { lock, trace, section } = use;
+  const { start } = section;
   const { name, owner, fence } = lock;
   const end = now();
   if (!witness.granted(trace, name, fence)) write({ type: "unfounded", lock: name, owner, at: end });
@@ -315,11 +308,11 @@ async function use(use: Use, random: Random): Promise<void> {
   write({ type: "release", lock: name, owner, start: releasing, end: now(), ...ended });
   section.at = `is over: ${outcome}`;
   // One that nobody has answered ends with the lease.
-  if (outcome !== "unknown") await inspect({ lock: name, start }, trace, outcome);
+  if (outcome !== "unknown") await inspect(section, trace, outcome);
 }
 
 /** Has it looked at what is left of an acquire that is over. */
-async function inspect({ lock, start }: Call, trace: Trace, end: string): Promise<void> {
+async function inspect({ lock, start }: Section, trace: Trace, end: string): Promise<void> {
   trace.end();
   await Promise.all(trace.leftovers(end).map((leftover) => inspector.over(lock, { ...leftover, from: start })));
 }
@@ -397,11 +390,12 @@ const enough = new AbortController();
 const all = lives.then(() => true);
 const settled = await Promise.race([all, settling().then((ms) => pause(ms, enough.signal)).then(() => false)]);
 enough.abort();
-if (!settled && pending.size === 0) {
+const pending = [...sections].filter(({ at }) => at === ACQUIRES);
+if (!settled && pending.length === 0) {
   const [{ lock, at } = { lock: "none", at: "a visitor or a guarded transaction" }] = sections;
   write({ type: "unhandled", message: `a section did not come to its end: lock ${lock}, ${at}` });
 }
-write({ type: "finished", pending: [...pending] });
+write({ type: "finished", pending });
 if (store instanceof HandoffStore) await store.stop();
 access.close();
 for (const what of access.unclosed?.() ?? []) write({ type: "unclosed", what });
@@ -409,7 +403,7 @@ registerClient.disconnect();
 stalls[Symbol.dispose]();
 // By itself if it can: what is left over keeps it alive, such as a client that looks for its Sentinels when it is
 // closed.
-if (pending.size > 0) Deno.exit();
+if (pending.length > 0) Deno.exit();
 const lingering = setTimeout(() => {
   write({ type: "lingering" });
   Deno.exit();
