@@ -11,7 +11,7 @@ import { freePort } from "../../support/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
-import { CLOSED, closeClient, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
+import { closeClient, CLOSED, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
 import { answered, oneServer, Place, test, threeServers } from "./place.ts";
 
 /** Whether a client is connected. */
