@@ -16,7 +16,7 @@ export const runs: Behaviours = {
       await scene.queue(scene.others, rival);
       const grant = await scene.serve(scene.mine, members[0]!);
       scene.checkRun(grant, members.slice(1));
-      check(grant.contended !== false, "another one waits");
+      scene.checkInTime(grant.contended !== false, "another one waits");
       check(await scene.mine.release(members[0]!), "released, once for all");
       const next = await scene.serve(scene.others, rival);
       check(next.fence > grant.fence + 3n, "its fence is above those of the run");
@@ -34,7 +34,7 @@ export const runs: Behaviours = {
         await scene.queue(mine, first, second, between, last);
         const grant = await scene.serve(mine, first);
         scene.checkRun(grant, [second]);
-        check(grant.contended !== false, "others wait");
+        scene.checkInTime(grant.contended !== false, "others wait");
         check(await mine.release(first), "the run is over");
         scene.checkInTime(!(await mine.attempt(last, QUEUE)).granted, "it is the turn of the one between");
         check((await scene.serve(mine, between)).fence > grant.fence + 1n, "its fence is above those of the run");
@@ -51,7 +51,7 @@ export const runs: Behaviours = {
       await scene.queue(scene.mine, alone, ...members);
       const grant = await scene.serve(scene.mine, alone);
       scene.checkRun(grant, []);
-      check(grant.contended !== false, "others wait");
+      scene.checkInTime(grant.contended !== false, "others wait");
       check(await scene.mine.release(alone), "released");
       scene.checkRun(await scene.serve(scene.mine, members[0]!), members.slice(1));
     });
