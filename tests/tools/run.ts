@@ -86,7 +86,7 @@ function callsFor(files: readonly string[], covered: boolean, documented: readon
   const calls: readonly Call[] = [
     { args: ["--no-check", ...models], jobs: 2, nice: true, files: models },
     { args: ["--no-check", ...crowds], jobs: 1, files: crowds },
-    { args: [...measured, ...documented, ...single], together: shared, jobs: 4, files: others },
+    { args: [...measured, ...documented, ...single], together: shared, jobs: 6, files: others },
   ];
   return calls.filter(({ files = [] }) => files.length > 0);
 }
