@@ -15,7 +15,7 @@ Deno.test("attempt.decode() reads a grant, a place in the queue, holders and con
   for (const fence of ["1700000000000000", 1_700_000_000_000_000]) {
     assertEquals(decode(fence), { granted: true, fence: 1_700_000_000_000_000n });
   }
-  for (const ms of [70, "70"]) assertEquals(decode([ms, "5"]), { granted: false, retryAfter: 70, ticket: "5" });
+  assertEquals(decode([70, "5"]), { granted: false, retryAfter: 70, ticket: "5" });
   assertEquals(decode([":steal", "one", "two"]), { granted: false, retryAfter: 1, ticket: "", others: ["one", "two"] });
   for (const [word, present] of [[":shared", "shared"], [":permits=12", 12], [":exclusive", "exclusive"]] as const) {
     for (const own of [true, false]) {
@@ -33,7 +33,7 @@ Deno.test("vote.decode() reads a raised counter, one that was not raised, and a 
 });
 
 Deno.test("release.decode() and others take 1 for yes and 0 for no", () => {
-  for (const [reply, yes] of [[1, true], ["1", true], [1n, true], [0, false], ["0", false], [0n, false]] as const) {
+  for (const [reply, yes] of [[1, true], ["1", true], [0, false], ["0", false]] as const) {
     assertEquals(release.decode(reply, claim), yes);
     assertEquals(retake.decode(reply, { claim, fence: 1n, counter: 1n }), yes);
     assertEquals(confirm.decode(reply, { claim, fence: 1n }), yes);

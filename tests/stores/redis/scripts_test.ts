@@ -2,7 +2,9 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Claim, StoreError } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
+import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import type { Script } from "../../../src/stores/redis/commands/command.ts";
+import { decodeFlag } from "../../../src/stores/redis/commands/values.ts";
 import { MIN_RESERVATION_MS, POLL_MS, RESERVATION_MS } from "../../../src/stores/redis/constants.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { slots } from "../../deployments/slots.ts";
@@ -34,6 +36,17 @@ Deno.test("the scripts carry the numbers of the constants", () => {
   for (const number of [POLL_MS, 3 * POLL_MS, RESERVATION_MS, MIN_RESERVATION_MS, WEEK]) {
     assert(new RegExp(`\\b${number}\\b`).test(sources), `${number}`);
   }
+});
+
+Deno.test("attempt.decode() and decodeFlag() read the replies of clients of every kind", () => {
+  const input = { claim: claimOf("a", LONG) };
+  for (const reply of ["1700000000123457", 1_700_000_000_123_457]) {
+    assertEquals(attempt.decode(reply, input), { granted: true, fence: 1_700_000_000_123_457n });
+  }
+  for (const busy of [[200, "1700000000123457"], ["200", "1700000000123457"]]) {
+    assertEquals(attempt.decode(busy, input), { granted: false, retryAfter: 200, ticket: "1700000000123457" });
+  }
+  assertEquals([1, "1", 1n, 0, "0", 0n].map(decodeFlag), [true, true, true, false, false, false]);
 });
 
 testOnServer("attempt() gives the server's clock in µs as the fence, not rounded", async ({ client, store }) => {
@@ -154,6 +167,24 @@ testOnServer("attempt() gives rising tickets, although the clock was set back", 
   for (const claim of [first, second, third, holder]) await store.release(claim);
 });
 
+testClean(
+  "release() passes over a waiter that was not seen for three polls, and no other",
+  async ({ client, store }) => {
+    const [, , waiters] = lockKeys("lock:a");
+    for (const [unseen, served] of [[3 * POLL_MS, "the next"], [2 * POLL_MS, "it"]] as const) {
+      const [holder, silent, next] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
+      await grant(store, holder);
+      for (const claim of [silent, next]) await ask(store, claim);
+      // As of a client whose subscription cannot be proven: in a Cluster, for instance.
+      const seen = await microseconds(client) / 1_000n - BigInt(unseen);
+      await client.hset(waiters, silent.owner, `${seen}?holdfast:${crypto.randomUUID()}@\0`);
+      await store.release(holder);
+      assertEquals(await client.get("lock:a"), served === "it" ? silent.owner : next.owner, `${served} is served`);
+      for (const claim of [silent, next]) await store.release(claim);
+    }
+  },
+);
+
 testOnServer("attempt() takes the fence from the clock when the last one was lost", async ({ client, store }) => {
   for (const lost of [() => client.del(fenceKey("a")), () => client.set(fenceKey("a"), "rival")]) {
     const first = claimOf("a", LONG);
@@ -208,6 +239,16 @@ testClean("renew() of a fresh owner needs the lock's own key only", async ({ cli
     assert(await client.pttl("lock:a") > LONG / 2, "the last one counts");
     assert(await store.release(claim), "released");
   }
+});
+
+testOnServer("renew() rounds a lease up to whole milliseconds", async ({ client, store }) => {
+  const claim = claimOf("a", 10_000.5);
+  await grant(store, claim);
+  const left: number[] = [];
+  // Both commands arrive together, and most of the time run in the same millisecond.
+  for (let i = 0; i < 50; i++) left.push((await Promise.all([store.renew(claim), client.pttl("lock:a")]))[1]);
+  assertEquals(Math.max(...left), 10_001);
+  await store.release(claim);
 });
 
 testOnServer("attempt() of a busy lock returns when to ask again: at its end, by rank", async ({ client, store }) => {
@@ -284,6 +325,22 @@ testOnServer("attempt() leaves a queue that expires when nobody asks for three p
   await store.release(waiter);
   await store.release(holder);
 });
+
+testOnServer(
+  "release() reserves the lock for RESERVATION_MS, or the lease if that is shorter",
+  async ({ client, store }) => {
+    for (const [lease, kept] of [[LONG, RESERVATION_MS], [400, 400]] as const) {
+      const [holder, waiter] = [claimOf("a", LONG), claimOf("a", LONG)];
+      await grant(store, holder);
+      await ask(store, waiter);
+      const began = performance.now();
+      assert(await store.release({ ...holder, lease }), "released");
+      assertExpiry(await client.pttl("lock:a"), kept, began);
+      await grant(store, waiter);
+      await store.release(waiter);
+    }
+  },
+);
 
 testOnServer("release() passes over a waiter whose client is gone, at once", async ({ server, client }) => {
   const gone = server.connect();

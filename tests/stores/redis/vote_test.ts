@@ -13,6 +13,24 @@ const [LOCK] = lockKeys("lock:a");
 /** How far ahead of the server's clock a guess may be, in milliseconds. */
 const SKEW = 60_000;
 
+testOnServer("vote() raises the counter unless the guess is too far ahead of the clock", async ({ client, store }) => {
+  const [seconds = 0, microseconds = 0] = await client.time();
+  const now = BigInt(seconds) * 1_000_000n + BigInt(microseconds);
+  const vote = async (ahead: number) => {
+    const claim = claimOf("a");
+    const guess = now + BigInt(ahead) * 1_000n;
+    const vote = await store.vote(claim, { enqueue: false, guess, maxClockSkew: SKEW });
+    await store.release(claim);
+    return { vote, guess };
+  };
+  const first = await vote(0);
+  assertEquals(first.vote, { granted: true, counter: first.guess, raised: true });
+  const far = await vote(2 * SKEW);
+  assertEquals(far.vote, { granted: true, counter: first.guess, raised: false });
+  const near = await vote(SKEW / 2);
+  assertEquals(near.vote, { granted: true, counter: near.guess, raised: true });
+});
+
 testOnServer("retake() raises a counter below the fence, and lowers none above it", async ({ client, store }) => {
   const claim = claimOf("a");
   const fence = 1_700_000_000_000_000n;
