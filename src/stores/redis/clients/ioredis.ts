@@ -73,6 +73,10 @@ export class IoredisPort implements RedisPort {
     return !this.#client.isCluster;
   }
 
+  get followsSlots(): boolean {
+    return this.#client.isCluster === true;
+  }
+
   get keyPrefix(): string {
     return String(this.#client.options?.keyPrefix ?? "");
   }

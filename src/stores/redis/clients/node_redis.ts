@@ -80,6 +80,10 @@ export class NodeRedisPort implements RedisPort {
     return !this.#deployment.isCluster;
   }
 
+  get followsSlots(): boolean {
+    return this.#deployment.isCluster === true;
+  }
+
   get keyPrefix(): string {
     return String(Reflect.get(this.#client, "_keyPrefix") ?? "");
   }

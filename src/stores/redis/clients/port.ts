@@ -19,6 +19,8 @@ export interface RedisPort {
   readonly state: ClientState;
   /** Whether PUBLISH counts every subscriber, as in no Cluster: only then a waiter that hears nothing is dead. */
   readonly countsSubscribers: boolean;
+  /** Whether it is a client of a Cluster, which follows slots by itself: `MOVED` passes. */
+  readonly followsSlots?: boolean;
   /** The prefix that the client adds to every key. */
   readonly keyPrefix: string;
   /** The name of its user. */

@@ -106,7 +106,9 @@ export class Runner {
   }
 
   #explain(words: string, source: string, keys: readonly string[]): ServerError {
-    const { user, keyPrefix } = this.#port;
+    const { user, keyPrefix, followsSlots } = this.#port;
+    // Behind a failover, in a pipeline or after too many nodes: the client finds the new one.
+    if (followsSlots && words.startsWith("MOVED ")) return { message: words, permanent: false };
     return explain(words, rightsFor(user, source, keys, this.#keys.prefix, keyPrefix));
   }
 

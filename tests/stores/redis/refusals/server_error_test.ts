@@ -1,5 +1,8 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
+import { acquire, StoreError } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
 import { explain, type Rights, rightsFor } from "../../../../src/stores/redis/refusals/server_error.ts";
+import { FakeClient, replyError } from "../fake_client.ts";
 
 const RIGHTS: Rights = { user: "app", keys: ["~lock:*", "~{lock:*"], commands: ["+get", "+set"] };
 
@@ -81,4 +84,17 @@ Deno.test("rightsFor() returns the keys as the server has them, and a script's c
   assertEquals(of(["lock:a", "{my:lock:a}:queue"], "lock:", "my:"), ["~my:lock:*", "~my:{my:lock:*"]);
   assertEquals(of(["lock:{a}b", "{a}lock:{a}b:queue"], "lock:", ""), ["~lock:*", "~{*}lock:*"]);
   assertEquals(of(["l*:a", "{l*:a}:queue"], "l*:", ""), ["~l\\*:*", "~{l\\*:*"]);
+});
+
+Deno.test("acquire() over a client of a Cluster asks again after MOVED, and only there", async () => {
+  for (const isCluster of [true, false]) {
+    const client = new FakeClient((_, index) => {
+      if (index === 0) throw replyError("MOVED 3999 127.0.0.1:6381");
+      return "1";
+    });
+    client.isCluster = isCluster;
+    const acquired = acquire(redis(client.client), "a");
+    if (isCluster) await (await acquired).release();
+    else await assertRejects(() => acquired, StoreError, "needs a Cluster client");
+  }
 });
