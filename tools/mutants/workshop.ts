@@ -6,7 +6,7 @@ import type { Stage } from "./targets.ts";
 const ROOT = new URL("../../", import.meta.url);
 
 /** What no test needs. */
-const LEFT_OUT = /^(\.git|\.runtimes|node_modules|coverage|results\..*)$/;
+const LEFT_OUT = /^(\.git|\.runtimes|node_modules|coverage|results\..*|.*\.tgz)$/;
 
 /** How a run of tests has ended; `"empty"` without a test. */
 export type Ending = "passed" | "failed" | "late" | "empty";
