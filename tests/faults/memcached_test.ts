@@ -8,6 +8,7 @@ import { CasStore } from "../../src/engine/store.ts";
 import { memcached } from "../support/memcached_backend.ts";
 import { findMemcached, MemcachedServer } from "../support/memcached_server.ts";
 import { RedisServer } from "../support/redis_server.ts";
+import { until } from "../support/until.ts";
 import { flood } from "./run/memcached/server_faults.ts";
 import { Register } from "./run/register.ts";
 
@@ -63,8 +64,11 @@ test("tryAcquire() gets a held lock after a restart, with a larger fence", async
 
 test("tryAcquire() gets a held lock after an eviction, with a larger fence", async (server) => {
   const [value] = await server.values();
-  await flood(server, value!.length);
-  assertEquals(await server.keys(), []);
+  // Which of the values goes is the server's choice: in one of 60 runs it was still there behind one flood.
+  await until(async () => {
+    await flood(server, value!.length);
+    return (await server.keys()).length === 0;
+  }, "it is evicted");
 });
 
 test(

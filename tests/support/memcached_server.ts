@@ -73,7 +73,7 @@ export class MemcachedServer extends TestServer {
 
   /** Returns the keys on the server. */
   async keys(): Promise<string[]> {
-    const dump = await this.command("lru_crawler metadump all");
+    const dump = await this.command("lru_crawler metadump hash");
     return Array.from(dump.matchAll(/^key=(\S+) /gm), ([, key]) => decodeURIComponent(key!));
   }
 
