@@ -17,8 +17,11 @@ interface Fields {
 
 /** Reads a document as the plain text that it is, not as the engine does: what that overlooks is to be found. */
 export async function readFields<Version>(backend: Backend<Version>, lock: string): Promise<Fields | undefined> {
-  const { value } = await backend.read(lock);
-  return value === undefined ? undefined : JSON.parse(value);
+  return fieldsIn((await backend.read(lock)).value);
+}
+
+function fieldsIn(text: string | undefined): Fields | undefined {
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 /**
@@ -32,12 +35,13 @@ export function documentView<Version>(backend: Backend<Version>): View {
         const text = JSON.stringify(part) ?? "";
         return [...ids].some((id) => text.includes(id));
       };
-      const fields = await readFields(backend, lock);
-      if (fields === undefined) return { present: false, held: false, behind: false };
+      const { value: text } = await backend.read(lock);
+      const fields = fieldsIn(text);
+      if (text === undefined || fields === undefined) return { present: false, held: false, behind: false };
       const { queue, turn, revoked: _, holders, ...rest } = fields;
       const held = names({ ...rest, holders: holders.map(({ run: _, ...holder }) => holder) });
       const waits = names(queue) || names(turn);
-      return { present: held || waits, held, behind: names(queue.slice(1)) };
+      return { present: held || waits, held, behind: names(queue.slice(1)), text };
     },
   };
 }
