@@ -196,6 +196,9 @@ Deno.test("holdfast evict takes the lock from its holder, who learns of it", asy
   await using fixture = await Fixture.start();
   const lock = await fixture.hold("a");
   const lost = new Promise<void>((resolve) => lock.signal.addEventListener("abort", () => resolve()));
+  // Who took it is in the message; a holder that did not listen yet only sees that it has lost it.
+  const listens = async () => /,1$/.test(String(await fixture.server.command("PUBSUB", "NUMSUB", "holdfast:evicted")));
+  await until(listens, "the holder listens");
   const { status, out, err } = await fixture.run("evict", "a", "--yes");
   assertEquals([status, err], [0, ""]);
   assert(
