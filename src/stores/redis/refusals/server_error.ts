@@ -1,4 +1,5 @@
 import { StoreError } from "../../../contract/errors.ts";
+import type { RedisPort } from "../clients/port.ts";
 
 /** The rights of a script, in the words of `ACL SETUSER`. */
 export interface Rights {
@@ -123,8 +124,18 @@ const PERMANENT: readonly (readonly [words: RegExp, meaning: string])[] = [
 // memory, disk or replicas are short. BUSY: another program's script runs. NOSCRIPT: the scripts were flushed between
 // two calls. ERR max number of clients reached. EXECABORT, UNBLOCKED and the like: another command interfered.
 
-/** Explains a server's refusal of a command. */
-export function explain(words: string, rights: Rights): ServerError {
+/** Explains a server's refusal of a command to the user of a client. */
+export function explainTo(
+  { user, followsSlots }: Pick<RedisPort, "user" | "followsSlots">,
+  words: string,
+  rights: Rights = rightsOf(user),
+): ServerError {
+  // Behind a failover, in a pipeline or after too many nodes: the client finds the new one.
+  if (followsSlots && words.startsWith("MOVED ")) return { message: words, permanent: false };
+  return explain(words, rights);
+}
+
+function explain(words: string, rights: Rights): ServerError {
   const plain = words.replace(PLACE, "");
   const meaning = DENIED.test(plain)
     ? missingRight(plain, rights)

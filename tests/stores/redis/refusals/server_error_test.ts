@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { acquire, StoreError } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { explain, type Rights, rightsFor } from "../../../../src/stores/redis/refusals/server_error.ts";
+import { explainTo, type Rights, rightsFor } from "../../../../src/stores/redis/refusals/server_error.ts";
 import { FakeClient, replyError } from "../fake_client.ts";
 
 const RIGHTS: Rights = { user: "app", keys: ["~lock:*", "~{lock:*"], commands: ["+get", "+set"] };
@@ -62,16 +62,16 @@ const PERMANENT: readonly (readonly [words: string, meaning: RegExp])[] = [
   ["CROSSSLOT Keys in request don't hash to the same slot", /one slot/],
 ];
 
-Deno.test("explain() is not permanent where the error may pass by itself", () => {
-  for (const words of TEMPORARY) assertEquals(explain(words, RIGHTS), { message: words, permanent: false });
+Deno.test("explainTo() is not permanent where the error may pass by itself", () => {
+  for (const words of TEMPORARY) assertEquals(explainTo(RIGHTS, words, RIGHTS), { message: words, permanent: false });
 });
 
-Deno.test("explain() is permanent and says what to do, where waiting does not help", () => {
+Deno.test("explainTo() is permanent and says what to do, where waiting does not help", () => {
   const wrong = PERMANENT.filter(([words, meaning]) => {
-    const { message, permanent } = explain(words, RIGHTS);
+    const { message, permanent } = explainTo(RIGHTS, words, RIGHTS);
     return !permanent || !message.endsWith(`: ${words}`) || !meaning.test(message.slice(0, -words.length));
   });
-  assertEquals(wrong.map(([words]) => explain(words, RIGHTS).message), []);
+  assertEquals(wrong.map(([words]) => explainTo(RIGHTS, words, RIGHTS).message), []);
 });
 
 Deno.test("rightsFor() returns the keys as the server has them, and a script's commands", () => {
@@ -96,5 +96,16 @@ Deno.test("acquire() over a client of a Cluster asks again after MOVED, and only
     const acquired = acquire(redis(client.client), "a");
     if (isCluster) await (await acquired).release();
     else await assertRejects(() => acquired, StoreError, "needs a Cluster client");
+  }
+});
+
+Deno.test("query() over a client of a Cluster does not call it one for another server", async () => {
+  for (const isCluster of [true, false]) {
+    const client = new FakeClient(() => {
+      throw replyError("MOVED 3999 127.0.0.1:6381");
+    });
+    client.isCluster = isCluster;
+    const error = await assertRejects(() => redis(client.client).query({ name: "a" }), StoreError, "MOVED 3999");
+    assertEquals([error.permanent, /needs a Cluster client/.test(error.message)], [!isCluster, !isCluster]);
   }
 });
