@@ -50,7 +50,7 @@ function left({ remains, breaches, evictions, lease, storesOf, traits, faultTime
     ? [{ at: remains[0]!.since, what: `of ${released} releases none could be looked at` }]
     : [];
   return blind.concat(remains.flatMap((each): Excess[] => {
-    const { lock, end, from, since, at, atOnce, held, until, gone, unwritten } = each;
+    const { lock, end, from, since, at, atOnce, held, until, gone } = each;
     // A waiter whose queue was evicted can get the lock past it. What else was kept of the waiter goes with the
     // others'.
     if (!held && evictions.some((eviction) => eviction.start <= since && eviction.end >= from)) return [];
@@ -67,8 +67,7 @@ function left({ remains, breaches, evictions, lease, storesOf, traits, faultTime
     const quiet = faultTimes.quiet(since, until);
     // Where many store objects write one document, the place is given back when its turn comes, at the latest.
     const turns = !held && storesOf(lock) > 1 ? storesOf(lock) * TURN_MS : 0;
-    // What a lease that is over leaves in a document goes when somebody asks for the lock, and no sooner.
-    if (quiet <= traits.givenBack + (late ? lease : 0) + turns && (gone || lost || unwritten)) return [];
+    if (quiet <= traits.givenBack + (late ? lease : 0) + turns && (gone || lost)) return [];
     const ms = (until - since).toFixed(0);
     const what = held ? `lock ${lock}` : `a place for lock ${lock}`;
     return [{ at: until, what: `${what} was left for ${ms} ms after an acquire that ended: ${end}` }];

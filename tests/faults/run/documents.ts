@@ -17,11 +17,8 @@ interface Fields {
 
 /** Reads a document as the plain text that it is, not as the engine does: what that overlooks is to be found. */
 export async function readFields<Version>(backend: Backend<Version>, lock: string): Promise<Fields | undefined> {
-  return fieldsIn((await backend.read(lock)).value);
-}
-
-function fieldsIn(text: string | undefined): Fields | undefined {
-  return text === undefined ? undefined : JSON.parse(text);
+  const { value } = await backend.read(lock);
+  return value === undefined ? undefined : JSON.parse(value);
 }
 
 /**
@@ -35,13 +32,12 @@ export function documentView<Version>(backend: Backend<Version>): View {
         const text = JSON.stringify(part) ?? "";
         return [...ids].some((id) => text.includes(id));
       };
-      const { value: text } = await backend.read(lock);
-      const fields = fieldsIn(text);
-      if (text === undefined || fields === undefined) return { present: false, held: false, behind: false };
+      const fields = await readFields(backend, lock);
+      if (fields === undefined) return { present: false, held: false, behind: false };
       const { queue, turn, revoked: _, holders, ...rest } = fields;
       const held = names({ ...rest, holders: holders.map(({ run: _, ...holder }) => holder) });
       const waits = names(queue) || names(turn);
-      return { present: held || waits, held, behind: names(queue.slice(1)), text };
+      return { present: held || waits, held, behind: names(queue.slice(1)) };
     },
   };
 }

@@ -79,13 +79,13 @@ export class Inspector {
     const at = this.#now();
     const atOnce = isReleased ? this.#behind(looks) : undefined;
     const held = looks.some((look) => look?.held);
-    const remains = { lock, end, unanswered, from: from ?? since, since, atOnce, at, held, unwritten: false };
+    const remains = { lock, end, unanswered, from: from ?? since, since, atOnce, at, held };
     const whole = isReleased && last.size < ids.size;
     if (!whole && looks.every((look) => look?.present === false)) {
       return this.#report({ ...remains, until: since, gone: true });
     }
     if (this.#waiting >= AT_ONCE) return this.#report({ ...remains, until: since, gone: true });
-    void this.#watch(remains, ids, used, looks[0]?.text);
+    void this.#watch(remains, ids, used);
   }
 
   /** Returns whether more servers have something than a majority leaves; `undefined` when too few have answered. */
@@ -100,13 +100,11 @@ export class Inspector {
     remains: Omit<Remains, "until" | "gone">,
     ids: ReadonlySet<string>,
     used: () => boolean,
-    text: string | undefined,
   ): Promise<void> {
     this.#waiting++;
     let { since: until, held } = remains;
     let end = remains.since + LEFTOVER_LIMIT_MS;
     let unanswered = 0;
-    let unwritten = text !== undefined;
     for (let last = remains.since;;) {
       const asked = this.#now();
       const looks = await this.look(remains.lock, ids);
@@ -120,11 +118,10 @@ export class Inspector {
       const seen = looks.some((look) => look?.present);
       if (seen) until = asked;
       held ||= looks.some((look) => look?.held);
-      unwritten &&= looks.every((look) => look === undefined || look.text === text);
       if (looks.some((look) => look?.behind)) end = asked + LEFTOVER_LIMIT_MS;
       if (looks.every((look) => look?.present === false) || asked > end + Math.min(unanswered, UNANSWERED_LIMIT_MS)) {
         this.#waiting--;
-        return this.#report({ ...remains, held, until, gone: !seen, unwritten });
+        return this.#report({ ...remains, held, until, gone: !seen });
       }
       await new Promise((resolve) => {
         // Does not keep the process alive.

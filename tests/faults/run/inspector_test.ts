@@ -192,24 +192,3 @@ Deno.test("Inspector.over() looks twice, no more, where what is seen may be a mo
     assertEquals(reported[0]!.atOnce, atOnce);
   }
 });
-
-Deno.test("Inspector.over() says whether the document was written since", async () => {
-  for (
-    const [texts, unwritten] of [[["1"], true], [["1", "2"], false], [["1", "2", "1"], false], [[], false]] as const
-  ) {
-    const reported: Remains[] = [];
-    let looks = 0;
-    // Once nothing is left, nothing is looked at again.
-    const view = {
-      look: () => {
-        const present = looks < 3;
-        const text = texts[Math.min(looks++, texts.length - 1)];
-        return Promise.resolve({ present, held: present, behind: false, ...(text !== undefined && { text }) });
-      },
-    };
-    const inspector = new Inspector([view], Date.now, (remains) => reported.push(remains));
-    await inspector.over("a", { end: "lost", last: new Set(["h"]), ids: new Set(["h"]) });
-    await until(() => reported.length > 0, "it is reported");
-    assertEquals(reported[0]!.unwritten, unwritten, texts.join());
-  }
-});

@@ -8,8 +8,6 @@ export interface Look {
   readonly held: boolean;
   /** Whether one of them waits behind others. */
   readonly behind: boolean;
-  /** The whole document of the lock, where it has one: while that is the same, nobody has asked for the lock. */
-  readonly text?: string;
 }
 
 /** One of the places where locks are kept, as it is seen beside all ways on which something can happen. */

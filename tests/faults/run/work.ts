@@ -95,8 +95,6 @@ export interface Remains {
   readonly until: number;
   /** Whether nothing was seen in the end, by those that answered. */
   readonly gone: boolean;
-  /** Whether nobody has written the lock's document since: then what it keeps is in nobody's way. */
-  readonly unwritten: boolean;
 }
 
 /** What a worker process writes, one JSON object per line. Times are those of `now()`. */

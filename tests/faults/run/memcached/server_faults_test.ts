@@ -77,11 +77,7 @@ test("documentView() tells holders from waiters, and finds neither when they are
   await grant(store, holder);
   for (const waiter of [first, second]) await store.attempt(waiter, { enqueue: true });
   const view = documentView(backend);
-  const look = async ({ owner }: { readonly owner: string }) => {
-    const { text, ...found } = await view.look("a", new Set(["another", owner]));
-    assertEquals(text, (await backend.read("a")).value);
-    return found;
-  };
+  const look = ({ owner }: { readonly owner: string }) => view.look("a", new Set(["another", owner]));
   assertEquals(await look(holder), { present: true, held: true, behind: false });
   assertEquals(await look(first), { present: true, held: false, behind: false });
   assertEquals(await look(second), { present: true, held: false, behind: true });
