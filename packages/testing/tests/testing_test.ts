@@ -449,6 +449,8 @@ async function assertFound<Faulty>(
     const told = error instanceof Error && /^expected: |^Cannot acquire lock|^Lost lock/.test(error.message);
     return told ? [] : [`"${behaviour}" must find that ${fault}: ${error}`];
   }));
+  // So long the waiters may wait that a failed behaviour has left.
+  await delay(limits.hang);
   assertEquals(escaped.flat(), []);
 }
 
