@@ -9,7 +9,7 @@ const CLOCK = new SystemClock();
 /** How long each step may take, in milliseconds. */
 const LIMIT_MS = 3_000;
 
-const LEASE_MS = 10_000;
+export const LEASE_MS = 10_000;
 
 /** The pause between two looks at the queue, in milliseconds. */
 const LOOK_MS = 10;
