@@ -37,7 +37,7 @@ test("acquire() on ZooKeeper goes on with a new session, and keeps its locks", a
   await using proxy = await TcpProxy.start(oneServer().port);
   const client = place.client(`127.0.0.1:${proxy.port}`, SHORT_SESSION);
   const store = zookeeper(client, { path: place.path });
-  const lock = await acquire(store, "a", { lease: 60_000 });
+  await using lock = await acquire(store, "a", { lease: 60_000 });
   const session = client.getSessionId().toHex();
   await expire(client, proxy);
   await lock.extend(60_000);
