@@ -2,11 +2,9 @@ import { findEtcd } from "./etcd.ts";
 import { freePort } from "./free_port.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
+import { HANG_MS } from "./until.ts";
 
-/** How long a member may take until it answers, in milliseconds. */
-const START_LIMIT_MS = 30_000;
-
-/** How long an answer may take, in milliseconds. */
+/** How long an answer may take, in milliseconds: one that starts, or has no leader, may never give it. */
 const ANSWER_LIMIT_MS = 10_000;
 
 /** A file system in memory, which Linux has: etcd waits for the disk with each write. */
@@ -115,7 +113,7 @@ export class EtcdServer extends TestServer {
         return;
       } catch (error) {
         if (process.ended) throw new Error(`etcd has ended (${error}): ${await this.log()}`);
-        if (performance.now() - started > START_LIMIT_MS) throw error;
+        if (performance.now() - started > HANG_MS) throw error;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }

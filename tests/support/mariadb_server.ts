@@ -4,9 +4,7 @@ import { librariesOf, run } from "./debian_programs.ts";
 import { freePort } from "./free_port.ts";
 import { type ServerCommand, ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
-
-/** How long a server may take until it answers, in milliseconds. */
-const START_LIMIT_MS = 30_000;
+import { HANG_MS } from "./until.ts";
 
 /** The files of the package that make the tables of the system, in this order. */
 const SCRIPTS = [/^(mysql|mariadb)_system_tables\.sql$/, /^(mysql|mariadb)_system_tables_data\.sql$/];
@@ -120,7 +118,7 @@ export class MariadbServer extends TestServer {
         throw new Error(`another server has taken port ${this.port}`);
       } catch (error) {
         if (process.ended) throw new Error(`${error}: ${await Deno.readTextFile(`${this.#directory}/log`)}`);
-        if (performance.now() - started > START_LIMIT_MS) throw error;
+        if (performance.now() - started > HANG_MS) throw error;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }

@@ -4,9 +4,7 @@ import { inTime } from "./in_time.ts";
 import { freePort } from "./free_port.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
-
-/** How long a server may take to answer, in milliseconds. */
-const ANSWER_LIMIT_MS = 5_000;
+import { HANG_MS } from "./until.ts";
 
 /** What the last line of a reply begins with. */
 const LAST_LINE = /^(?:END|OK|DELETED|NOT_FOUND|BUSY|ERROR|CLIENT_ERROR|SERVER_ERROR)\b.*\r\n$/m;
@@ -68,7 +66,7 @@ export class MemcachedServer extends TestServer {
   /** Sends one command over a connection of its own, and returns the reply. */
   async command(line: string): Promise<string> {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
-    return await inTime(reply(connection, line), ANSWER_LIMIT_MS, `the answer to "${line}"`);
+    return await inTime(reply(connection, line), HANG_MS, `the answer to "${line}"`);
   }
 
   /** Returns the keys on the server. */

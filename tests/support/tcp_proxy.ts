@@ -2,10 +2,8 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { Redis, type RedisOptions } from "ioredis";
 import { closed } from "./redis_server.ts";
 import { inTime } from "./in_time.ts";
+import { HANG_MS } from "./until.ts";
 import { Link, type Manners } from "./tcp_link.ts";
-
-/** How long the request that is waited for may take to come, in milliseconds. */
-const EXPECTED = 20_000;
 
 /** What happens to the replies of a connection, or to its requests, from the request on that is waited for. */
 type Fault = "lose" | "stall" | "hold";
@@ -157,7 +155,7 @@ export class TcpProxy implements AsyncDisposable {
   #expect(request: string, fault: Fault, after = 0): Promise<void> {
     const { promise, resolve: struck, reject: given } = Promise.withResolvers<void>();
     this.#expected.add({ request, fault, after, struck, given });
-    return inTime(promise, EXPECTED, `a request with "${request}"`);
+    return inTime(promise, HANG_MS, `a request with "${request}"`);
   }
 
   #accept(client: Socket): void {

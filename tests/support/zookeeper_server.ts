@@ -5,14 +5,11 @@ import { inTime } from "./in_time.ts";
 import { freePort } from "./free_port.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
-import { until } from "./until.ts";
+import { HANG_MS, until } from "./until.ts";
 import { findZookeeper } from "./zookeeper.ts";
 
-/** How long servers may take until they answer and have a leader, in milliseconds. */
-const START_LIMIT_MS = 60_000;
-
-/** How long a server may take to answer one of its four-letter words, in milliseconds. */
-const ANSWER_LIMIT_MS = 1_000;
+/** How long it is waited for an answer of a server that starts, in milliseconds: it may leave a question unanswered. */
+const START_ANSWER_MS = 1_000;
 
 /** How much memory a server may take, and how quickly it begins. */
 const JAVA = ["-Xmx96m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"];
@@ -113,16 +110,16 @@ export class ZookeeperServer extends TestServer {
     const serves = async () => {
       if (this.process?.ended ?? true) throw new Error("the server has ended");
       // Another process may have been quicker on that port.
-      if (await this.mode() === undefined) return false;
-      return (await this.command("conf").catch(() => "")).includes(`dataDir=${this.directory}/`);
+      if (await this.mode(START_ANSWER_MS) === undefined) return false;
+      return (await this.command("conf", START_ANSWER_MS).catch(() => "")).includes(`dataDir=${this.directory}/`);
     };
-    await until(serves, "the server serves clients", START_LIMIT_MS);
+    await until(serves, "the server serves clients", HANG_MS);
   }
 
   /** Returns what it is: `standalone`, `leader` or `follower`; `undefined` if it serves no clients. */
-  async mode(): Promise<string | undefined> {
+  async mode(limit?: number): Promise<string | undefined> {
     try {
-      return (await this.command("srvr")).match(/^Mode: (\w+)$/m)?.[1];
+      return (await this.command("srvr", limit)).match(/^Mode: (\w+)$/m)?.[1];
     } catch {
       return undefined;
     }
@@ -134,11 +131,11 @@ export class ZookeeperServer extends TestServer {
     return Number(figure);
   }
 
-  /** Sends a four-letter word, and returns the answer. */
-  async command(word: string): Promise<string> {
+  /** Sends a four-letter word, and returns the answer; rejects when that takes longer than the limit, in milliseconds. */
+  async command(word: string, limit: number = HANG_MS): Promise<string> {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
     await connection.write(new TextEncoder().encode(word));
-    return await inTime(new Response(connection.readable).text(), ANSWER_LIMIT_MS, `the answer to "${word}"`);
+    return await inTime(new Response(connection.readable).text(), limit, `the answer to "${word}"`);
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {

@@ -2,6 +2,7 @@ import { deadline } from "@std/async";
 import type { Store } from "@holdfast/lock";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { connected, empty, type Place, serve } from "../places/place.ts";
+import { HANG_MS } from "../support/until.ts";
 import { ABORTING } from "./aborting.ts";
 import { ARGUMENTS } from "./arguments.ts";
 import { AVAILABLE } from "./available.ts";
@@ -9,9 +10,6 @@ import { GRANTING } from "./granting.ts";
 import type { Locks, Steps } from "./place.ts";
 import { QUERYING } from "./querying.ts";
 import { STEALING } from "./stealing.ts";
-
-/** How long a test may take, in milliseconds: a request that is never granted would hang. */
-const TEST_LIMIT_MS = 30_000;
 
 /** What stores lack that ask for each name, or for each waiter, by itself: see `docs/web_locks.md`. */
 export const ACROSS_NAMES = "requests for different names that are free are called back in their order";
@@ -48,7 +46,7 @@ export function webLocksSuite({ of, open, without = [], ignore = false }: SuiteO
         const fixture = await open();
         try {
           const place = { connect: () => fixture.connect(), name: crypto.randomUUID() };
-          await deadline(Promise.resolve(run(place)), TEST_LIMIT_MS);
+          await deadline(Promise.resolve(run(place)), HANG_MS);
         } finally {
           await fixture.close();
         }

@@ -27,7 +27,7 @@ function exists(file: string): boolean {
 const PAUSE = 250;
 
 /** How long an alert may take, in milliseconds. */
-const LIMIT = 30_000;
+const LIMIT = 60_000;
 
 /** The rules that operators get, with seconds in the place of minutes, and thresholds that a test reaches. */
 function quickRules(): string {
