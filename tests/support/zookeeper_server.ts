@@ -8,7 +8,7 @@ import { TestServer } from "./test_server.ts";
 import { HANG_MS, until } from "./until.ts";
 import { findZookeeper } from "./zookeeper.ts";
 
-/** How long it is waited for an answer of a server that starts, in milliseconds: it may leave a question unanswered. */
+/** How long an answer of a server that starts is waited for, in milliseconds: it may never come. */
 const START_ANSWER_MS = 1_000;
 
 /** How much memory a server may take, and how quickly it begins. */
