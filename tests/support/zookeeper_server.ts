@@ -131,7 +131,7 @@ export class ZookeeperServer extends TestServer {
     return Number(figure);
   }
 
-  /** Sends a four-letter word, and returns the answer; rejects when that takes longer than the limit, in milliseconds. */
+  /** Sends a four-letter word, and returns the answer; rejects after the limit, in milliseconds. */
   async command(word: string, limit: number = HANG_MS): Promise<string> {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
     await connection.write(new TextEncoder().encode(word));
