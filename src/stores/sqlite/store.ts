@@ -130,6 +130,7 @@ export class FileStore implements SqliteStore {
     const waiter = this.#waiters.get(claim);
     if (waiter === undefined) return await this.#writeAttempt(claim, undefined, options);
     waiter.attempts++;
+    waiter.idleHeartbeats = 0;
     waiter.askedAt = this.#clock.now().monotonic;
     try {
       return await (await this.#readAttempt(claim, waiter, options) ?? this.#writeAttempt(claim, waiter, options));

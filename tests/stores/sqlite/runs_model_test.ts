@@ -34,6 +34,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ does: fc.constant("wait"), ms: fc.constantFrom(1, 3, 500) }) },
 ) as fc.Arbitrary<Step>;
 
+/** One asks every 500 ms, for longer than a waiter that does not ask stays in the queue, and is taken into a run. */
+const FOR_LONG: Step[] = [
+  { does: "wait", ms: 500 },
+  { does: "ask", handle: 3, fences: undefined },
+  ...[1, 2].map((): Step => ({ does: "wait", ms: 500 })),
+  { does: "hand on" },
+  ...[1, 2].map((): Step => ({ does: "wait", ms: 500 })),
+];
+
 Deno.test("FileStore grants the fences and runs that the memory store grants", async () => {
   let [runs, blocks, returns] = [0, 0, 0];
   await fc.assert(
@@ -53,7 +62,7 @@ Deno.test("FileStore grants the fences and runs that the memory store grants", a
       blocks += model.blocks;
       returns += model.returns;
     }),
-    { numRuns: 500 },
+    { numRuns: 500, examples: [[[0, 2, 5, 1], FOR_LONG]] },
   );
   assert(runs > 100 && blocks > 20 && returns > 20, `${runs} runs, ${blocks} blocks, ${returns} members came back`);
 });

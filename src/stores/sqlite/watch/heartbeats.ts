@@ -62,7 +62,7 @@ export class Heartbeats {
     const idle = this.#waiters.idle(IDLE_LIMIT);
     const { gone, known, writtenAt } = await this.#file.write((run, now) => {
       // Not those that have asked since.
-      const gone = idle.filter(({ attempts, wake }) => attempts === 0 && wake === undefined);
+      const gone = idle.filter(({ idleHeartbeats, wake }) => idleHeartbeats > 0 && wake === undefined);
       for (const { ticket } of gone) run.dequeue.run(ticket);
       const known = Number(run.heartbeat.run(now, this.#client).changes) > 0;
       return { gone, known, writtenAt: this.#clock.now() };
