@@ -122,7 +122,7 @@ Deno.test("outcome() counts locks believed for too long or restored on a node as
 
 Deno.test("outcome() counts only losses and leftovers without a fault as violations", () => {
   const end = { end: "aborted", unanswered: false, atOnce: undefined };
-  const left = { lock: "a", ...end, from: 0, at: 0, held: true, gone: true, unwritten: false };
+  const left = { lock: "a", ...end, from: 0, at: 0, held: true, gone: true };
   const count = (at: number, stalls: readonly { start: number; end: number }[] = []) => {
     const found = findings({
       grants: [grant("x", 1n, at)],
