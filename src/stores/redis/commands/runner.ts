@@ -3,7 +3,7 @@ import { reason } from "../../../internal/reason.ts";
 import { StoreError } from "../../../contract/errors.ts";
 import type { RedisPort } from "../clients/port.ts";
 import { callsKey, type KeySpace } from "../keys/keys.ts";
-import { explainTo, isLoginFailure, isUnsent, rightsFor, type ServerError } from "../refusals/server_error.ts";
+import { explain, isLoginFailure, isUnsent, rightsFor, type ServerError } from "../refusals/server_error.ts";
 
 /** For how long the replies of a lock are remembered, in milliseconds: the time that a request waits for its answer. */
 const REMEMBERED_MS = 5_000;
@@ -107,7 +107,7 @@ export class Runner {
 
   #explain(words: string, source: string, keys: readonly string[]): ServerError {
     const { user, keyPrefix } = this.#port;
-    return explainTo(this.#port, words, rightsFor(user, source, keys, this.#keys.prefix, keyPrefix));
+    return explain(this.#port, words, rightsFor(user, source, keys, this.#keys.prefix, keyPrefix));
   }
 
   /**

@@ -6,7 +6,7 @@ import type { QueryOptions, Snapshot } from "../../../contract/store.ts";
 import type { RedisPort, SearchedMaster } from "../clients/port.ts";
 import { decodeList } from "../commands/values.ts";
 import type { KeySpace } from "../keys/keys.ts";
-import { explainTo } from "../refusals/server_error.ts";
+import { explain } from "../refusals/server_error.ts";
 
 interface SearchPosition {
   /** The address of the master in a Cluster; empty without one. */
@@ -146,7 +146,7 @@ function escape(text: string): string {
 function failure(error: unknown, port: RedisPort): StoreError {
   if (error instanceof StoreError) return error;
   const words = reason(error);
-  const { message, permanent } = port.isReply(error) ? explainTo(port, words) : { message: words, permanent: false };
+  const { message, permanent } = port.isReply(error) ? explain(port, words) : { message: words, permanent: false };
   return new StoreError(message, { cause: error, permanent });
 }
 

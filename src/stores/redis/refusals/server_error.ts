@@ -58,7 +58,7 @@ export function rightsFor(
 }
 
 /** Returns the rights of a user when only the name matters. */
-export function rightsOf(user: string): Rights {
+function rightsOf(user: string): Rights {
   return { user, keys: [], commands: [] };
 }
 
@@ -71,7 +71,7 @@ export const NO_DATABASE = /DB index|out of range|in cluster mode/i;
 
 /** Returns the error for a server's refusal to select a database for a user. */
 export function refusalOf(database: unknown, error: Error, user: string): StoreError {
-  const { message, permanent } = explain(error.message, rightsOf(user));
+  const { message, permanent } = explain({ user }, error.message);
   return new StoreError(`the server refuses database ${database}: ${message}`, {
     cause: error,
     permanent: permanent || NO_DATABASE.test(message),
@@ -124,18 +124,14 @@ const PERMANENT: readonly (readonly [words: RegExp, meaning: string])[] = [
 // memory, disk or replicas are short. BUSY: another program's script runs. NOSCRIPT: the scripts were flushed between
 // two calls. ERR max number of clients reached. EXECABORT, UNBLOCKED and the like: another command interfered.
 
-/** Explains a server's refusal of a command to the user of a client. */
-export function explainTo(
+/** Explains a server's refusal of a command of a client. */
+export function explain(
   { user, followsSlots }: Pick<RedisPort, "user" | "followsSlots">,
   words: string,
   rights: Rights = rightsOf(user),
 ): ServerError {
   // Behind a failover, in a pipeline or after too many nodes: the client finds the new one.
   if (followsSlots && words.startsWith("MOVED ")) return { message: words, permanent: false };
-  return explain(words, rights);
-}
-
-function explain(words: string, rights: Rights): ServerError {
   const plain = words.replace(PLACE, "");
   const meaning = DENIED.test(plain)
     ? missingRight(plain, rights)

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../../time/clock.ts";
 import { POLL_MS } from "../constants.ts";
 import type { MessageListener, RedisPort, SecondConnection, Subscribe } from "../clients/port.ts";
-import { explainTo } from "../refusals/server_error.ts";
+import { explain } from "../refusals/server_error.ts";
 
 /** The pause after the first failure, in milliseconds; each further failure in a row adds as much. */
 const PAUSE_MS = 50;
@@ -126,7 +126,7 @@ export class Subscription {
         if (this.#state.phase === "open") this.#state.received = true;
         this.#listener.message(channel, message);
       },
-      refused: ({ message }) => uses() && this.#fail(explainTo(this.#port, message).message),
+      refused: ({ message }) => uses() && this.#fail(explain(this.#port, message).message),
       ended: () => uses() && this.#fail(),
     });
     const uses = () => "connection" in this.#state && this.#state.connection === connection;

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { acquire, StoreError } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { explainTo, type Rights, rightsFor } from "../../../../src/stores/redis/refusals/server_error.ts";
+import { explain, type Rights, rightsFor } from "../../../../src/stores/redis/refusals/server_error.ts";
 import { FakeClient, replyError } from "../fake_client.ts";
 
 const RIGHTS: Rights = { user: "app", keys: ["~lock:*", "~{lock:*"], commands: ["+get", "+set"] };
@@ -62,16 +62,16 @@ const PERMANENT: readonly (readonly [words: string, meaning: RegExp])[] = [
   ["CROSSSLOT Keys in request don't hash to the same slot", /one slot/],
 ];
 
-Deno.test("explainTo() is not permanent where the error may pass by itself", () => {
-  for (const words of TEMPORARY) assertEquals(explainTo(RIGHTS, words, RIGHTS), { message: words, permanent: false });
+Deno.test("explain() is not permanent where the error may pass by itself", () => {
+  for (const words of TEMPORARY) assertEquals(explain(RIGHTS, words, RIGHTS), { message: words, permanent: false });
 });
 
-Deno.test("explainTo() is permanent and says what to do, where waiting does not help", () => {
+Deno.test("explain() is permanent and says what to do, where waiting does not help", () => {
   const wrong = PERMANENT.filter(([words, meaning]) => {
-    const { message, permanent } = explainTo(RIGHTS, words, RIGHTS);
+    const { message, permanent } = explain(RIGHTS, words, RIGHTS);
     return !permanent || !message.endsWith(`: ${words}`) || !meaning.test(message.slice(0, -words.length));
   });
-  assertEquals(wrong.map(([words]) => explainTo(RIGHTS, words, RIGHTS).message), []);
+  assertEquals(wrong.map(([words]) => explain(RIGHTS, words, RIGHTS).message), []);
 });
 
 Deno.test("rightsFor() returns the keys as the server has them, and a script's commands", () => {
