@@ -46,6 +46,20 @@ testWithFixture("attempt() keeps the place of a waiter that found the file busy"
   for (const claim of [holder, waiter]) assert(await fixture.b.release(claim));
 });
 
+testWithFixture("attempt() keeps the place of a waiter that was about to lose it", async (fixture) => {
+  const [holder, waiter] = [claimOf(), claimOf()];
+  await grantAll(fixture.a, [holder]);
+  await queueAll(fixture.b, [waiter]);
+  await fixture.clock.advance(1_900);
+  const writer = fixture.lock();
+  await fixture.clock.advance(300);
+  assertEquals(await ask(fixture.b, waiter), false);
+  writer[Symbol.dispose]();
+  await fixture.clock.advance(50);
+  assertEquals(rows(fixture.path), [holder.owner, waiter.owner]);
+  for (const claim of [holder, waiter]) assert(await fixture.b.release(claim));
+});
+
 testWithFixture("wakeup() keeps the place of a waiter that was about to lose it", async (fixture) => {
   const [holder, waiter] = [claimOf(), claimOf()];
   await grantAll(fixture.a, [holder]);
