@@ -53,12 +53,16 @@ testOnServer("acquire() queues in one trip", async ({ server }) => {
   const client = divert(server.connect(), proxy.port);
   await client.ping();
   proxy.stall();
-  const before = await scriptCalls(admin);
+  const monitor = server.adopt(await admin.monitor());
+  const commands: string[] = [];
+  monitor.on("monitor", (_time: string, [name]: string[]) => commands.push(name!.toLowerCase()));
   const controller = new AbortController();
   const waiting = acquire(client, "a", { signal: controller.signal }).catch(() => {});
-  await until(async () => await admin.zcard(QUEUE) === 1, "it is queued");
+  // Not what the queue says later: by then a waiter that cannot be woken has asked again.
+  await until(() => commands.includes("zadd"), "it is queued");
+  const scripts = commands.slice(0, commands.indexOf("zadd")).filter((name) => name.startsWith("eval"));
   // The first one finds no script.
-  assertEquals(await scriptCalls(admin) - before, 2);
+  assertEquals(scripts, ["evalsha", "eval"]);
   controller.abort();
   await waiting;
 });
@@ -371,12 +375,6 @@ async function connections(admin: Redis, type?: "pubsub"): Promise<number> {
 /** How many connections were ever made to the server. */
 async function connectionsMade(admin: Redis): Promise<number> {
   return Number(/total_connections_received:(\d+)/.exec(await admin.info("stats"))?.[1]);
-}
-
-/** How often scripts were called. */
-async function scriptCalls(admin: Redis): Promise<number> {
-  const stats = await admin.info("commandstats");
-  return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
 
 // ioredis does not say that it was closed between two connections: for 12 s the attempt may still be answered, and its
