@@ -4,11 +4,15 @@ import type { Command } from "../../../src/stores/redis/commands/command.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf } from "../../support/claims.ts";
 import { atTime } from "./at_time.ts";
+import { reservesForLong } from "./long_reservations.ts";
 
 /** When each test begins, in milliseconds of the clock that the scripts see. */
 export const START = 1_700_000_000_000;
 
-/** Runs a command so many milliseconds after the start; with `pttl` that is how long every key is said to be left. */
+/**
+ * Runs a command so many milliseconds after the start; with `pttl` that is how long every key is said to be left. What
+ * it reserves does not end.
+ */
 export async function after<Input, Reply>(
   ms: number,
   client: Redis,
@@ -17,7 +21,7 @@ export async function after<Input, Reply>(
   pttl?: number,
 ): Promise<Reply> {
   const { keys, args } = command.encode(lockKeys("lock:a"), input);
-  const source = atTime(command.script, BigInt(START + ms) * 1_000n, pttl);
+  const source = reservesForLong(atTime(command.script, BigInt(START + ms) * 1_000n, pttl));
   return command.decode(await client.eval(source, keys.length, ...keys, ...args), input);
 }
 

@@ -3,6 +3,7 @@ import { acquire, type AcquireOptions, type LockEvent } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import type { Redis } from "ioredis";
+import { POLL_MS } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { until } from "../../support/until.ts";
 import { warningsOf } from "../../support/warnings.ts";
@@ -10,6 +11,7 @@ import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { connectAs, RULE } from "./rights.ts";
+import { reservingForLong } from "./long_reservations.ts";
 import { testClean } from "./on_server.ts";
 
 /** All rights but those to the channels of the wake-ups. */
@@ -53,7 +55,7 @@ for (const [what, [settings, rule, says]] of Object.entries(SILENT)) {
     const warnings: string[] = [];
     const observer = (event: LockEvent) => void (event.type === "warning" && warnings.push(event.message));
     const rights = ["~*", "resetchannels", "+@all", ...rule];
-    const client = await connectAs(server, admin, "app", rights);
+    const client = reservingForLong(await connectAs(server, admin, "app", rights));
     const other = redis(server.connect());
     for (const end of ["release", "steal", "evict", "nobody waits"]) {
       const store = redis(client, { observer });
@@ -87,10 +89,10 @@ testClean("evict() without PUBLISH warns the process, if there is no observer", 
 
 testClean("release(), evict() and steal work for a user without the channels", async ({ server }) => {
   const admin = server.connect();
-  const store = redis(await connectAs(server, admin, "deaf", DEAF));
+  const store = redis(reservingForLong(await connectAs(server, admin, "deaf", DEAF)));
   const mine = () => claimOf("a", "exclusive", LONG, "me");
   // A process of a user with all rights waits: it is reached, but this one may not write to it.
-  const client = server.connect();
+  const client = reservingForLong(server.connect());
   await subscribed(client);
   for (const distant of [store, redis(client)]) {
     const [first, second, thief] = [claimOf("a"), claimOf("a", "shared"), claimOf("a")];
@@ -100,7 +102,7 @@ testClean("release(), evict() and steal work for a user without the channels", a
     assert(await store.release(first), "released");
     assertEquals(await admin.get("lock:a"), waiter.owner, "it is kept for the waiter");
     await grant(distant, waiter);
-    assertEquals(await store.renew({ ...waiter, lease: 1_000, renewal: 1 }), "renewed");
+    assertEquals(await store.renew({ ...waiter, lease: POLL_MS - 100, renewal: 1 }), "renewed");
     assertEquals(await store.evict("a"), 1);
     await grant(distant, second);
     await grant(store, thief, { steal: true });

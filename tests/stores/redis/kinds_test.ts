@@ -3,7 +3,7 @@ import type { Claim, Store } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import { Buffer } from "node:buffer";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
-import { POLL_MS, RESERVATION_MS } from "../../../src/stores/redis/constants.ts";
+import { POLL_MS } from "../../../src/stores/redis/constants.ts";
 import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, clash, grant, LONG } from "../../support/claims.ts";
@@ -11,10 +11,14 @@ import { testOfMessages } from "./tested.ts";
 import { type Identity, identityOf } from "./identity.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { serverStore } from "../../support/server_store.ts";
+import { reservingForLong } from "./long_reservations.ts";
 import { testClean, testOnServer } from "./on_server.ts";
 
 /** A lease that a test waits for the end of, in milliseconds. */
 const SHORT = 300;
+
+/** A lease that ends before the next poll, in milliseconds, and not while a machine stands still for a while. */
+const SOON = POLL_MS - 100;
 
 const HOLDERS = "{lock:a}:holders";
 const QUEUE = "{lock:a}:queue";
@@ -82,7 +86,7 @@ testClean("attempt() lets no shared newcomer past the queue", async ({ client, s
 });
 
 testClean("release() serves shared waiters in a row together, and notifies the next one", async ({ server }) => {
-  const [client, watcher] = [server.connect(), server.connect()];
+  const [client, watcher] = [reservingForLong(server.connect()), server.connect()];
   const store = serverStore(client);
   const notified: string[] = [];
   watcher.on("pmessage", (_pattern: string, _channel: string, message: string) => notified.push(message));
@@ -97,7 +101,7 @@ testClean("release() serves shared waiters in a row together, and notifies the n
   assertEquals(await client.get("lock:a"), ":shared");
   assertEquals(new Set(await client.zrange(HOLDERS, 0, "-1")), new Set([readers[0]!.owner, readers[1]!.owner]));
   assertEquals(await client.zrange(QUEUE, 0, "-1"), [writer.owner, readers[2]!.owner]);
-  await assertEnds(client, RESERVATION_MS);
+  await assertEnds(client, LONG);
   await until(() => notified.length >= 3, "they are notified");
   assertEquals(notified, [`!${readers[0]!.owner}`, `!${readers[1]!.owner}`, `?${writer.owner}`]);
   for (const reader of readers.slice(0, 2)) await grant(store, reader);
@@ -136,10 +140,11 @@ testOfMessages("release() notifies the next waiter of another client, however ma
 });
 
 testClean("attempt() of the first of several shared waiters serves those behind, too", async ({ client, store }) => {
-  const [holder, first, second] = [claimOf("a", "exclusive", SHORT), claimOf("a", "shared"), claimOf("a", "shared")];
+  const [holder, first, second] = [claimOf("a"), claimOf("a", "shared"), claimOf("a", "shared")];
   await grant(store, holder);
   await ask(store, first);
   await ask(store, second);
+  await client.pexpire("lock:a", 1);
   await until(async () => await client.exists("lock:a") === 0, "the holder's lease has ended");
   await grant(store, first);
   assertEquals(await client.zcard(HOLDERS), 2);
@@ -176,7 +181,7 @@ testClean("attempt() and release() pass over a dead waiter that does not fit now
   for (const claim of [...readers, holder]) assert(await store.release(claim), "released");
 });
 
-testClean("attempt() gets a lock after a shared reservation that nobody claimed", async ({ store }) => {
+testClean("attempt() gets a lock after a shared reservation that nobody claimed", async ({ client, store }) => {
   const [holder, sleeper, reader, writer] = [
     claimOf("a"),
     claimOf("a", "shared"),
@@ -185,9 +190,11 @@ testClean("attempt() gets a lock after a shared reservation that nobody claimed"
   ];
   await grant(store, holder);
   for (const claim of [sleeper, reader, writer]) await ask(store, claim);
-  await store.release({ ...holder, lease: 250 });
+  await store.release(holder);
   await grant(store, reader);
-  await until(async () => !await isHeld(store, sleeper), "the reservation has ended");
+  // As after the time for which it is reserved.
+  await client.zadd(HOLDERS, 1, sleeper.owner);
+  assert(!await isHeld(store, sleeper), "the reservation has ended");
   assert(await store.release(reader), "released");
   await grant(store, writer);
   // It is alive after all.
@@ -235,18 +242,19 @@ testClean("attempt() grants no more permits than there are, in order", async ({ 
 
 testOfMessages("attempt() gets the permit of a dead holder after its lease", async () => {
   await using server = await RedisServer.start();
-  const client = server.connect();
+  const client = reservingForLong(server.connect());
   const store = serverStore(client);
-  const [dead, alive, waiter, next] = [claimOf("a", 2, 2_000), claimOf("a", 2), claimOf("a", 2), claimOf("a", 2)];
+  const [dead, alive, waiter, next] = [claimOf("a", 2, SOON), claimOf("a", 2), claimOf("a", 2), claimOf("a", 2)];
+  await subscribed(client);
   const began = performance.now();
   await grant(store, dead);
   await grant(store, alive);
-  await subscribed(client);
   const asked = [await ask(store, waiter), await ask(store, next)];
   const took = performance.now() - began;
   asked.forEach((retryAfter, rank) => {
-    assert(retryAfter <= 2_001 + 20 * rank && retryAfter > 2_000 + 20 * rank - took - 2, `${retryAfter} of ${asked}`);
+    assert(retryAfter <= SOON + 1 + 20 * rank && retryAfter > SOON + 20 * rank - took - 2, `${retryAfter} of ${asked}`);
   });
+  await store.renew({ ...dead, lease: 1, renewal: 1 });
   await until(async () => !await isHeld(store, dead), "its lease has ended");
   // Any attempt serves the next waiter.
   await ask(store, next);
@@ -472,18 +480,18 @@ testOfMessages("renew() and release() wake the head of the queue when the lock i
   await subscribed(client);
   const mine = (lease: number) => claimOf("a", "exclusive", lease, "me");
   const cases: Record<string, [holders: Claim[], action: (holders: Claim[]) => Promise<unknown>]> = {
-    "an exclusive holder": [[claimOf("a")], ([holder]) => store.renew({ ...holder!, lease: 2_000, renewal: 1 })],
+    "an exclusive holder": [[claimOf("a")], ([holder]) => store.renew({ ...holder!, lease: SOON, renewal: 1 })],
     "a shared holder": [
       [claimOf("a", "shared")],
-      ([holder]) => store.renew({ ...holder!, lease: 2_000, renewal: 1 }),
+      ([holder]) => store.renew({ ...holder!, lease: SOON, renewal: 1 }),
     ],
-    "an owner renews": [[mine(LONG)], ([holder]) => store.renew({ ...holder!, lease: 2_000, renewal: 1 })],
-    "an owner releases": [[mine(2_000), mine(LONG)], ([, long]) => store.release(long!)],
+    "an owner renews": [[mine(LONG)], ([holder]) => store.renew({ ...holder!, lease: SOON, renewal: 1 })],
+    "an owner releases": [[mine(SOON), mine(LONG)], ([, long]) => store.release(long!)],
     "sharing": [
-      [claimOf("a", "shared", 2_000), claimOf("a", "shared")],
+      [claimOf("a", "shared", SOON), claimOf("a", "shared")],
       ([, long]) => store.release(long!),
     ],
-    "stealing": [[claimOf("a")], () => grant(store, claimOf("a", "exclusive", 2_000), { steal: true })],
+    "stealing": [[claimOf("a")], () => grant(store, claimOf("a", "exclusive", SOON), { steal: true })],
   };
   for (const [what, [holders, action]] of Object.entries(cases)) {
     const [head, next] = [claimOf("a"), claimOf("a")];
@@ -497,7 +505,7 @@ testOfMessages("renew() and release() wake the head of the queue when the lock i
     assertEquals(notified.filter((message) => message[0] === "!"), [`!${head.owner}`], what);
     const again = await ask(store, head);
     // A millisecond more than the lease, and one because the server's cached time may be behind what TIME says.
-    assert(again <= 2_002, `${what}: it looks again when that ends, not in ${again} ms`);
+    assert(again <= SOON + 2, `${what}: it looks again when that ends, not in ${again} ms`);
     await client.del(...lockKeys("lock:a"));
   }
 });

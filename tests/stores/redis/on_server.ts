@@ -3,6 +3,7 @@ import type { Redis } from "ioredis";
 import type { ServerStore } from "../../../src/stores/redis/store.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { serverStore } from "../../support/server_store.ts";
+import { reservingForLong } from "./long_reservations.ts";
 
 /** The server of one test, with a client and a store of it, which are made when they are asked for. */
 export class OnServer {
@@ -18,8 +19,9 @@ export class OnServer {
     return this.#client ??= this.server.connect();
   }
 
+  /** Its reservations do not end. */
   get store(): ServerStore {
-    return this.#store ??= serverStore(this.client);
+    return this.#store ??= serverStore(reservingForLong(this.client));
   }
 }
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { acquire, LockConflictError, tryAcquire } from "@holdfast/lock";
+import { acquire, type Lock, LockConflictError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { handleOf } from "../../../src/contract/store.ts";
 import { HANG_MS, until } from "../../support/until.ts";
@@ -7,6 +7,7 @@ import { acquireWoken } from "./wakeups/acquire_woken.ts";
 import { tested, testOfMessages } from "./tested.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, clash, grant, LONG } from "../../support/claims.ts";
+import { reservingForLong } from "./long_reservations.ts";
 import { testClean, testOnServer } from "./on_server.ts";
 
 /** A lease that a test waits for the end of, in milliseconds. */
@@ -75,7 +76,7 @@ testOnServer(
 );
 
 testClean("attempt() that is granted to a holding owner leaves the queue", async ({ client }) => {
-  const store = redis(tested(client));
+  const store = redis(tested(reservingForLong(client)));
   const [holder, rival] = [claimOf("a"), claimOf("a")];
   const [first, second] = [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")];
   await grant(store, holder);
@@ -214,12 +215,12 @@ testOfMessages("acquire() of all waiting handles resolves once their owner holds
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
   const holder = await acquire(tested(client), "a");
-  const handles = [];
+  const [handles, briefs]: [Promise<Lock | void>[], Promise<void>[]] = [[], []];
   for (const [i, from] of [client, other, client].entries()) {
     handles.push(acquireWoken(tested(from), "a", 30_000, { owner: "me" }));
     await until(async () => await client.zcard("{lock:a}:queue") === 2 * i + 1, "it is queued");
     // It gives up, or has its turn if the others are quicker.
-    acquire(tested(client), "a", { wait: 1 }).then((lock) => lock.release(), () => {});
+    briefs.push(acquire(tested(client), "a", { wait: 1 }).then((lock) => lock.release(), () => {}));
     const rival = acquire(tested(other), "a", { wait: HANG_MS });
     handles.push(rival.then((lock) => lock.release()));
     await until(async () => await client.zcard("{lock:a}:queue") === 2 * i + 2, "so is a rival");
@@ -228,7 +229,7 @@ testOfMessages("acquire() of all waiting handles resolves once their owner holds
   const mine = await Promise.all([handles[0], handles[2], handles[4]]);
   assertEquals(new Set(mine.map((lock) => lock?.fence)).size, 1);
   for (const lock of mine) await lock?.release();
-  await Promise.all(handles);
+  await Promise.all([...handles, ...briefs]);
   assertEquals(await server.leftovers(), []);
 });
 

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { upstash } from "@holdfast/lock/upstash";
-import { claimOf, grant } from "../../support/claims.ts";
+import { claimOf, grant, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { RestFront } from "../../support/rest_front.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
@@ -55,7 +55,7 @@ class Place implements AsyncDisposable {
 Deno.test("release() that is repeated over HTTP has released the lock", async () => {
   await using place = await Place.start();
   const store = place.store();
-  for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", 3), claimOf("a", "exclusive", 9_000, "o")]) {
+  for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", 3), claimOf("a", "exclusive", LONG, "o")]) {
     await grant(store, claim);
     const next = claimOf("a");
     place.repeat(claim.handle ?? claim.owner, () => grant(store, next));

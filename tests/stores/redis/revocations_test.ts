@@ -12,6 +12,7 @@ import { tested, testOfMessages } from "./tested.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+import { reservingForLong } from "./long_reservations.ts";
 import { testClean, testOnServer } from "./on_server.ts";
 
 const present: Record<string, () => Claim[]> = {
@@ -59,7 +60,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
   Deno.test(`evict() takes the lock from ${whom}, and serves the queue`, async () => {
     await using server = await RedisServer.start();
     const [client, messages] = await evictedHandles(server);
-    const store = redis(tested(client));
+    const store = redis(tested(reservingForLong(client)));
     const claims = claimsOf();
     if (whom === "a rival") await client.set("lock:a", "rival", "PX", LONG);
     for (const claim of claims) await grant(store, claim);
@@ -83,7 +84,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
 }
 
 testClean("evict() of a lock whose key has gone serves the queue", async ({ client }) => {
-  const store = redis(tested(client));
+  const store = redis(tested(reservingForLong(client)));
   const [holder, waiter] = [claimOf("a"), claimOf("a")];
   await grant(store, holder);
   await ask(store, waiter);
@@ -336,7 +337,7 @@ testOfMessages("revocation() resolves although the message was lost with the con
 testClean("revocation() resolves next to waiters of the same client", async ({ server }) => {
   const [client, other] = [server.connect(), server.connect()];
   const holder = await acquire(tested(client), "a", { lease: LONG, renew: false });
-  const waiting = acquire(tested(client), "a", { wait: 20_000 });
+  const waiting = acquire(tested(client), "a", { wait: HANG_MS });
   await until(async () => await client.zcard("{lock:a}:queue") === 1, "it is queued");
   await subscribed(client);
   const { signal } = holder;

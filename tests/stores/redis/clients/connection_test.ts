@@ -11,10 +11,12 @@ import { KeySpace } from "../../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../../src/stores/redis/scripts/generated.ts";
 import { claimOf } from "../../../support/claims.ts";
 import { until } from "../../../support/until.ts";
-import { freePort } from "../../../support/free_port.ts";
 import { closed, RedisServer } from "../../../support/redis_server.ts";
 import { serverStore } from "../../../support/server_store.ts";
 import { testOnServer } from "../on_server.ts";
+
+/** Where nobody listens: a port that another test could take is free for a moment only. */
+const CLOSED_PORT = 1;
 
 testOnServer("Store.connectionError is the last error of the connection, until that is up", async ({ server }) => {
   const client = server.connect({ maxRetriesPerRequest: 0, retryStrategy: () => 20 });
@@ -33,11 +35,11 @@ testOnServer("Store.connectionError is the last error of the connection, until t
 
 Deno.test("Store.connectionError names an unknown host, and a closed port", async () => {
   await assertConnectionError(new Redis(6379, "nowhere.invalid"), /ENOTFOUND|EAI_AGAIN/);
-  await assertConnectionError(new Redis(freePort(), "localhost"), /ECONNREFUSED/);
+  await assertConnectionError(new Redis(CLOSED_PORT, "localhost"), /ECONNREFUSED/);
 });
 
 Deno.test("Store.connectionError is that of the Sentinels when none is reachable", async () => {
-  const sentinels = [{ host: "127.0.0.1", port: freePort() }];
+  const sentinels = [{ host: "127.0.0.1", port: CLOSED_PORT }];
   const client = new Redis({ sentinels, name: "main", disconnectTimeout: 1 });
   await assertConnectionError(
     client,
@@ -46,7 +48,7 @@ Deno.test("Store.connectionError is that of the Sentinels when none is reachable
 });
 
 Deno.test("Store.connectionError is a node's when a Cluster is unreachable, or is none", async () => {
-  const port = freePort();
+  const port = CLOSED_PORT;
   const down = new Cluster([{ host: "127.0.0.1", port }]);
   await assertConnectionError(
     down,
@@ -69,7 +71,7 @@ testOnServer("tryAcquire() rejects for good when the credentials are wrong", asy
 testOnServer("tryAcquire() rejects for good, and says why, when its client is closed", async ({ server, client }) => {
   await client.quit();
   await assertPermanent(client, /Connection is closed/);
-  const lost = server.adopt(new Redis(freePort(), "127.0.0.1", { retryStrategy: () => null }));
+  const lost = server.adopt(new Redis(CLOSED_PORT, "127.0.0.1", { retryStrategy: () => null }));
   await assertPermanent(lost, /ECONNREFUSED/);
 });
 
@@ -87,7 +89,7 @@ Deno.test("Connection lets the client print errors without another listener", as
     const lines: unknown[][] = [];
     console.error = (...line: unknown[]) => lines.push(line);
     try {
-      const client = new Redis(freePort(), "127.0.0.1", { retryStrategy: () => null });
+      const client = new Redis(CLOSED_PORT, "127.0.0.1", { retryStrategy: () => null });
       if (listener) client.on("error", () => {});
       const { connection } = portOf(client);
       await until(() => connection.error !== undefined && client.status === "end", "it has failed");

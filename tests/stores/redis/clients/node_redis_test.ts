@@ -14,10 +14,9 @@ import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import { claimOf } from "../../../support/claims.ts";
-import { freePort } from "../../../support/free_port.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
-import { until } from "../../../support/until.ts";
+import { HANG_MS, until } from "../../../support/until.ts";
 import { handOver } from "./hand_over.ts";
 import { Redis } from "ioredis";
 
@@ -152,7 +151,7 @@ for (const [version, make] of Object.entries(VERSIONS)) {
     deployment.sentinels.find(({ port }) => port === asked?.port)!.freeze();
     // Now it asks where the master is.
     proxy.cut();
-    await (await acquire(client, "a", { wait: 20_000 })).release();
+    await (await acquire(client, "a", { wait: HANG_MS })).release();
   });
 
   Deno.test(`node-redis ${version}: Lock.held ends, with a master but no Sentinel`, async () => {
@@ -253,7 +252,8 @@ for (const [version, make] of Object.entries(VERSIONS)) {
 
   Deno.test(`node-redis ${version}: Store.connectionError says why a server is away`, async () => {
     await using stack = new AsyncDisposableStack();
-    const client = make.createClient({ socket: { host: "127.0.0.1", port: freePort(), reconnectStrategy: 20 } });
+    // Nobody listens there, and no other test can.
+    const client = make.createClient({ socket: { host: "127.0.0.1", port: 1, reconnectStrategy: 20 } });
     client.on("error", () => {});
     stack.defer(() => client.destroy());
     const store = redis(client);

@@ -60,14 +60,13 @@ test("ValkeyGlidePort gives each error of the server in the words of the server"
 
 test("ValkeyGlidePort counts a cut for each missing reply, none for what was not sent", async () => {
   await using server = await RedisServer.start();
-  const client = await openGlide({ port: server.port, requestTimeout: 100, inflightRequestsLimit: 1 });
+  const client = await openGlide({ port: server.port, requestTimeout: 1_000, inflightRequestsLimit: 1 });
   const port = new ValkeyGlidePort(client);
   const fails = async () => await assertRejects(() => port.eval("return 1", [], []), Error);
   server.freeze();
   const late = fails();
   const refused = await fails();
   assert(port.isReply(refused), refused.message);
-  assertEquals(port.connection.cuts, 0);
   assert(!port.isReply(await late));
   assertEquals([port.connection.cuts, port.connection.error?.message], [1, "timed out"]);
   server.thaw();

@@ -5,7 +5,7 @@ import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import { cutReplication, FOLLOWING, inStep, mendReplication } from "../../../deployments/replicated.ts";
-import { until } from "../../../support/until.ts";
+import { HANG_MS, until } from "../../../support/until.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { testOnServer } from "../on_server.ts";
 
@@ -26,7 +26,7 @@ Deno.test("redis() with replicas releases a grant that they do not get", async (
   await using stack = new AsyncDisposableStack();
   const [master, replica] = await start(stack);
   const store = redis(master.connect(), { replicas: REPLICAS });
-  const lock = await acquire(store, "a");
+  const lock = await acquire(redis(master.connect(), { replicas: { min: 1, timeout: HANG_MS } }), "a");
   assertEquals(await replica.command("GET", "lock:a"), lock.owner);
   await lock.extend();
   await lock.release();

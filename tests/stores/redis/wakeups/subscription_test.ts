@@ -4,10 +4,10 @@ import { acquire, type Lock, type LockEvent, LockTimeoutError } from "@holdfast/
 import { redis } from "@holdfast/lock/redis";
 import { Redis } from "ioredis";
 import { createServer, type Server } from "node:net";
+import { ANSWER_MS, RESERVATION_MS } from "../../../../src/stores/redis/constants.ts";
 import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
-import { freePort } from "../../../support/free_port.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { acquireWoken } from "./acquire_woken.ts";
 import { subscribed } from "./subscribed.ts";
@@ -20,6 +20,9 @@ const LEASE = 60_000;
 /** How long to wait for a lock, in milliseconds: so long only when something is broken. */
 const LIMIT = 60_000;
 
+/** Where nobody listens: a port that another test could take is free for a moment only. */
+const CLOSED_PORT = 1;
+
 const [QUEUE, WAITERS] = ["{lock:a}:queue", "{lock:a}:waiters"];
 
 testOnServer("acquire() queues and keeps its place while its second connection hangs", async ({ server }) => {
@@ -27,22 +30,30 @@ testOnServer("acquire() queues and keeps its place while its second connection h
   const [admin, other] = [server.connect(), server.connect()];
   const client = divert(server.connect(), proxy.port);
   proxy.stall();
-  const holder = await acquire(admin, "a", { lease: LEASE });
-  const served: string[] = [];
-  const waiting: Promise<void>[] = [];
-  // In turns, so that each of them could be overtaken by the other.
-  for (const [i, each] of [client, other, client, other].entries()) {
-    const queued = acquire(each, "a", { lease: LEASE, wait: LIMIT }).then(async (lock) => {
-      served.push(`${i}`);
-      await lock.release();
-    });
-    waiting.push(queued);
-    await until(async () => await admin.zcard(QUEUE) === i + 1, `${i} is queued`);
+  for (let rounds = 1;; rounds++) {
+    const holder = await acquire(admin, "a", { lease: LEASE });
+    const served: string[] = [];
+    const turns: number[] = [];
+    const waiting: Promise<void>[] = [];
+    // In turns, so that each of them could be overtaken by the other.
+    for (const [i, each] of [client, other, client, other].entries()) {
+      const queued = acquire(each, "a", { lease: LEASE, wait: LIMIT }).then(async (lock) => {
+        served.push(`${i}`);
+        turns.push(performance.now());
+        await lock.release();
+      });
+      waiting.push(queued);
+      await until(async () => await admin.zcard(QUEUE) === i + 1, `${i} is queued`);
+    }
+    assertEquals((await redis(admin).query()).pending.length, 4);
+    turns.push(performance.now());
+    await holder.release();
+    await Promise.all(waiting);
+    // The lock is kept for a waiter for so long: on a machine that stands still for longer, others pass.
+    const slow = turns.slice(1).some((at, i) => at - turns[i]! > RESERVATION_MS - 10);
+    if (served.join() === "0,1,2,3") break;
+    assert(slow && rounds < 10, `served in this order: ${served}`);
   }
-  assertEquals((await redis(admin).query()).pending.length, 4);
-  await holder.release();
-  await Promise.all(waiting);
-  assertEquals(served, ["0", "1", "2", "3"]);
   assert(!Wakeups.of(client).subscription.open, "without the connection");
 });
 
@@ -77,12 +88,16 @@ testOnServer("acquire() of 1,000 waiters makes one second connection, which wake
   proxy.stall();
   const controller = new AbortController();
   const { signal } = controller;
+  const began = performance.now();
   const waiting = Array.from({ length: 1_000 }, () => acquire(client, "a", { lease: LEASE, signal }).catch(() => {}));
   await until(async () => await admin.zcard(QUEUE) === 1_000, "all are queued", LIMIT);
   proxy.resume();
   const provable = async () => (await admin.hvals(WAITERS)).filter((entry) => /^\d+!/.test(entry)).length;
   await until(async () => await provable() === 1_000, "all have asked again", LIMIT);
-  assertEquals(await connectionsMade(admin) - before, 1);
+  const made = await connectionsMade(admin) - before;
+  // Another one is made when the first has not answered in time.
+  const allowed = 1 + (performance.now() - began) / ANSWER_MS;
+  assert(made > 0 && made <= allowed, `${made} connections`);
   controller.abort();
   await Promise.all(waiting);
   await until(async () => (await server.leftovers()).join() === "lock:a", "nothing is left");
@@ -95,7 +110,7 @@ const FAULTS: Record<string, (server: RedisServer, stack: AsyncDisposableStack) 
     proxy.stall();
     return proxy.port;
   },
-  "is refused": () => Promise.resolve(freePort()),
+  "is refused": () => Promise.resolve(CLOSED_PORT),
   "is cut again and again": async (_, stack) => stack.use(await Cutter.start()).port,
   "is one too many for the server": async (server) => {
     const count = String(await server.command("CLIENT", "LIST")).trim().split("\n").length;
@@ -285,11 +300,12 @@ testClean("acquire() is woken although the client was cut off while it subscribe
 
 testOnServer("acquire() of a short lease polls within its reservation when it cannot be woken", async ({ server }) => {
   const holders = [server.connect(), server.connect()];
-  const client = divert(server.connect(), freePort());
+  const client = divert(server.connect(), CLOSED_PORT);
   // A machine that is busy for as long as the reservation lets the other one pass, and for a lease ends that.
-  let [inOrder, lost] = [0, 0];
+  let [inOrder, lost, slow] = [0, 0, 0];
   for (let rounds = 1; inOrder < 3; rounds++) {
-    assert(rounds - lost < 10 && lost < 100, `only ${inOrder} of ${rounds} times in order, ${lost} without the lock`);
+    const spoilt = lost + slow;
+    assert(rounds - spoilt < 10 && spoilt < 100, `only ${inOrder} of ${rounds} times in order, ${spoilt} spoilt`);
     const lock = await acquire(holders[0]!, "a", { lease: 300 });
     const queued = (count: number) => {
       return until(async () => !lock.held || await holders[0]!.zcard(QUEUE) === count, `${count} are queued`);
@@ -306,9 +322,13 @@ testOnServer("acquire() of a short lease polls within its reservation when it ca
         isLost = true;
       });
     };
+    const began = performance.now();
     await release(lock);
-    await release(await first);
+    const turn = await first;
+    const isSlow = performance.now() - began > 300;
+    await release(turn);
     if (!passed && !isLost) inOrder++;
+    else if (isSlow && !isLost) slow++;
     await release(await second);
     if (isLost) lost++;
   }
@@ -318,7 +338,7 @@ testOnServer("acquire() of a short lease polls within its reservation when it ca
 testOnServer("acquire() whose second connection fails ends with its time limit", async ({ server }) => {
   const admin = server.connect();
   await admin.set("lock:a", "other", "PX", LEASE);
-  const client = divert(server.connect(), freePort());
+  const client = divert(server.connect(), CLOSED_PORT);
   const error = await acquire(client, "a", { wait: 300 }).catch((error: unknown) => error);
   assert(error instanceof LockTimeoutError, `${error}`);
   await until(async () => (await server.leftovers()).join() === "lock:a", "nothing is left");

@@ -3,7 +3,7 @@ import { acquire, type LockEvent } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { upstash, type UpstashRequest, type UpstashResponse } from "@holdfast/lock/upstash";
 import { assert, assertEquals } from "@std/assert";
-import { UNPROVABLE } from "../../../../../src/stores/redis/constants.ts";
+import { POLL_MS, UNPROVABLE } from "../../../../../src/stores/redis/constants.ts";
 import { Wakeups } from "../../../../../src/stores/redis/wakeups/wakeups.ts";
 import { ask, claimOf, grant } from "../../../../support/claims.ts";
 import { RedisServer } from "../../../../support/redis_server.ts";
@@ -107,8 +107,10 @@ test("waiters over upstash() poll where there is no event stream", async (front,
   for (const status of [400, 404, 405, 500]) {
     instead(front, () => Response.json({ error: "ERR not found" }, { status }));
     front.commands.length = 0;
+    const began = performance.now();
     await assertPolls(front, server);
-    assertEquals(count(front, "SUBSCRIBE"), 1, `${status}: it is not tried again soon`);
+    const tries = 1 + Math.floor((performance.now() - began) / POLL_MS);
+    assert(count(front, "SUBSCRIBE") <= tries, `${status}: it is not tried again soon`);
   }
   for (const body of ["<html>It works!</html>", "", "data: subscribe"]) {
     instead(front, () => new Response(body));
@@ -160,7 +162,7 @@ test("waiters over upstash() subscribe again when the event stream is cut", asyn
     for (const times of [2, 3]) {
       await until(() => front.subscriptions > 0, "it is subscribed");
       front.cut();
-      await until(() => count(front, "SUBSCRIBE") === times, "it subscribes again");
+      await until(() => count(front, "SUBSCRIBE") >= times, "it subscribes again");
     }
   });
 });

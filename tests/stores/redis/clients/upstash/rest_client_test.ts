@@ -283,7 +283,7 @@ test("acquire() over upstash() waits in the queue, and gives up its place", asyn
 
 test("a holder over upstash() learns at its next renewal that its lock was taken away", async (front) => {
   const client = upstash(front.options);
-  const lock = await acquire(client, "a", { lease: 600 });
+  const lock = await acquire(client, "a", { lease: 60_000, renew: 200 });
   const { signal } = lock;
   assertEquals(await redis(upstash(front.options)).evict("a"), 1);
   await until(() => signal.aborted, "the signal aborts");
