@@ -1,12 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type Lock } from "@holdfast/lock";
 import { redlock } from "@holdfast/lock/redlock";
+import { LONG } from "../support/claims.ts";
 import { Masters } from "../support/masters.ts";
 import { until } from "../support/until.ts";
 
 Deno.test("redlock() lists and evicts on servers, of which one may be down", async () => {
   await using masters = await Masters.start(3);
-  const store = redlock(await masters.nodes(), { nodeTimeout: 2_000 });
+  const store = redlock(await masters.nodes(), { nodeTimeout: LONG });
   const meta = { job: "import" };
   const holder = await acquire(store, "a", { meta, strict: false });
   let next: Lock | undefined;
@@ -29,7 +30,7 @@ Deno.test("redlock() lists and evicts on servers, of which one may be down", asy
 
 Deno.test("redlock() lists the locks of servers in pages", async () => {
   await using masters = await Masters.start(3);
-  const store = redlock(await masters.nodes(), { nodeTimeout: 2_000 });
+  const store = redlock(await masters.nodes(), { nodeTimeout: LONG });
   const names = Array.from({ length: 30 }, (_, i) => `page ${i}`);
   const locks = await Promise.all(names.map((name) => acquire(store, name)));
   const listed = new Map<string, string>();

@@ -14,7 +14,8 @@ Deno.test("redlock() needs no other rights on its nodes than a lock on one serve
   const rules = Object.values(RULE).flat();
   const clients = await Promise.all(servers.map((server, i) => connectAs(server, admins[i]!, "app", rules)));
   const events: LockEvent[] = [];
-  const store = redlock(clients, { observer: (event) => events.push(event) });
+  // Long: that a node is slow would be a fault.
+  const store = redlock(clients, { nodeTimeout: 10_000, observer: (event) => events.push(event) });
 
   const first = await acquire(store, "lock");
   const second = acquire(store, "lock");

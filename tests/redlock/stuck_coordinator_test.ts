@@ -4,6 +4,7 @@ import { redlock } from "@holdfast/lock/redlock";
 import type { Claim } from "../../src/contract/store.ts";
 import { coordinators } from "../../src/redlock/attempt/coordinators.ts";
 import { Masters } from "../support/masters.ts";
+import { HANG_MS } from "../support/until.ts";
 import { settled } from "../support/virtual_clock.ts";
 import type { FaultyNode } from "./faulty_node.ts";
 import { after, claimOf, NODE_TIMEOUT, type Quorum, quorum } from "./quorum.ts";
@@ -199,14 +200,14 @@ Deno.test("attempt() leaves the queue by its old id: late releases free nothing 
 Deno.test("acquire() is granted although one server has the lock for a client that is gone", async () => {
   await using masters = await Masters.start(3);
   const clients = await masters.connect();
-  const store = redlock(clients, { nodeTimeout: 2_000 });
+  const store = redlock(clients, { nodeTimeout: HANG_MS });
   for (const place of coordinators("a", 3)) {
     const admin = clients[place]!;
     await admin.set("lock:a", "gone");
     for (const take of [tryAcquire, acquire]) {
       const lock = await take(store, "a");
       assert(lock !== null);
-      const next = acquire(store, "a", { wait: 10_000 });
+      const next = acquire(store, "a", { wait: HANG_MS });
       await lock.release();
       const after = await next;
       assert(after.fence > lock.fence);
