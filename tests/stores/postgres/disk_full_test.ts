@@ -6,7 +6,7 @@ import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { findPostgres } from "../../support/postgres.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
 import { MAY_MOUNT, SmallDisk } from "../../support/small_disk.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { connectWith } from "./clients.ts";
 
 /** Longer than the test, in milliseconds. */
@@ -38,7 +38,7 @@ Deno.test({
     assertEquals(await tryAcquire(other, "a"), null);
     await lock.extend(LEASE);
     await lock.release();
-    await (await acquire(other, "a", { wait: 20_000 })).release();
+    await (await acquire(other, "a", { wait: HANG_MS })).release();
     assertEquals((await other.query()).held, []);
   },
 });

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import pg from "pg";
 import connect from "postgres";
-import { acquire } from "@holdfast/lock";
+import { acquire, type Lock } from "@holdfast/lock";
 import {
   type PgClient,
   postgres,
@@ -11,7 +11,10 @@ import {
   type PostgresOptions,
 } from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
-import { before, type Instant, SystemClock } from "../../../src/time/clock.ts";
+import { acquireFrom } from "../../../src/lock/acquisition.ts";
+import { checkAcquireOptions } from "../../../src/lock/options.ts";
+import { aborted } from "../../../src/time/aborted.ts";
+import { before, type Clock, type Instant, SystemClock, type Timer } from "../../../src/time/clock.ts";
 import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 import { inTime } from "../../support/in_time.ts";
@@ -20,22 +23,55 @@ import { PostgresServer } from "../../support/postgres_server.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { connectWith, LIBRARIES, type Library, newSchema, pglite, type TestClient } from "./clients.ts";
-import { recording } from "./place.ts";
+import { recording, storeOver } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, test, testWithPooler } = await sharedServer();
 
-/** What is quicker than a waiter that looks every 5 s, and slower than a busy machine, in milliseconds. */
-const SOON = 3_500;
+/** How often a waiter looks and asks that believes to be woken, in milliseconds. */
+const LOOK_MS = 5_000;
 
-/** How long a notification may take that nothing else stands in for, in milliseconds: then it has been lost. */
-const EVENT_MS = 30_000;
+/** A clock on which it is never time for such a look: a waiter polls, is woken, or waits for ever. */
+class LooklessClock extends SystemClock {
+  override timer(ms: number, ...rest: [run: () => void, from?: Instant, latest?: number]): Timer {
+    return ms < LOOK_MS ? super.timer(ms, ...rest) : { cancel: () => {} };
+  }
+
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return ms < LOOK_MS || signal === undefined ? super.sleep(ms, signal) : aborted(signal);
+  }
+}
+
+/** How long a probe may take, in milliseconds; then it counts as lost, and its store listens no more for a minute. */
+const PROBE_MS = 2_000;
+
+/** A clock on which a probe may take as long as it does on the slowest machine. */
+class PatientClock extends SystemClock {
+  override timer(ms: number, ...rest: [run: () => void, from?: Instant, latest?: number]): Timer {
+    return super.timer(ms === PROBE_MS ? HANG_MS : ms, ...rest);
+  }
+}
+
+/** Returns a clock that stands still, on which timers run all the same: no fault of a store lasts for too long. */
+function stillClock(): Clock {
+  const clock = new SystemClock();
+  const now = clock.now();
+  return { now: () => now, timer: (ms, run) => clock.timer(ms, run), sleep: (...args) => clock.sleep(...args) };
+}
+
+/** Returns a store on a clock without looks, and what waits there for the lock "a". */
+function lookless(client: PostgresClient, options: PostgresOptions) {
+  const clock = new LooklessClock();
+  const store = storeOver(client, options, clock);
+  const settings = checkAcquireOptions({ lease: 60_000 });
+  return { store, wait: async (): Promise<Lock> => (await acquireFrom(store, "a", settings, clock))! };
+}
 
 /** What the end of a test waits for: closed while it connects, postgres.js leaves a timer behind. */
 const RECONNECTED = "postgres.js has connected anew";
 
 /** How long that may take, in milliseconds: it pauses for up to 20 s between two tries. */
-const RECONNECTED_MS = 60_000;
+const RECONNECTED_MS = HANG_MS;
 
 /** Returns how many connections listen. */
 async function listening({ client }: TestClient): Promise<number> {
@@ -46,7 +82,7 @@ async function listening({ client }: TestClient): Promise<number> {
  * Returns a backend, of which the connection that listens stays open for as long as a test takes between two watches.
  */
 function backendOver(client: PostgresClient, options: PostgresOptions): PostgresBackend {
-  return new PostgresBackend(client, checkPostgresOptions(client, options), new SystemClock(), 3_000);
+  return new PostgresBackend(client, checkPostgresOptions(client, options), new PatientClock(), 3_000);
 }
 
 /**
@@ -55,7 +91,7 @@ function backendOver(client: PostgresClient, options: PostgresOptions): Postgres
  */
 async function assertTold(writer: PostgresBackend, watcher: PostgresBackend, isListening = false): Promise<void> {
   const watch = (version: string | null) => {
-    return inTime(watcher.watch!("a", version, new AbortController().signal), EVENT_MS, "a notification");
+    return inTime(watcher.watch!("a", version, new AbortController().signal), HANG_MS, "a notification");
   };
   const { version } = await watcher.read("a");
   // It ends when the connection listens.
@@ -103,7 +139,7 @@ for (const library of LIBRARIES) {
     };
     const [former] = await listeners("min(pid)");
     await listeners("pg_terminate_backend(pid)");
-    await inTime(lost, EVENT_MS, "the end of a watch");
+    await inTime(lost, HANG_MS, "the end of a watch");
     // postgres.js connects anew by itself; over pg the next watch does that.
     const reconnects = library === "postgres.js";
     const isNew = async () => (await listeners("pid")).some(([pid]) => pid !== former![0]);
@@ -118,13 +154,14 @@ for (const library of LIBRARIES) {
     await using other = connectWith(library, own.url);
     const schema = await newSchema(one.client);
     const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
-    const lock = await acquire(a, "a", { lease: 60_000 });
-    const waiting = acquire(b, "a", { lease: 60_000 });
+    const lock = await acquire(a, "a", { lease: 600_000 });
+    // It may take longer than the 10 s for which a waiter bears faults.
+    const waiting = acquireFrom(b, "a", checkAcquireOptions({ lease: 60_000 }), stillClock());
     await until(async () => (await a.query()).pending.length === 1 && await listening(one) > 0, "it listens");
     await own.kill();
     await own.start();
     await until(() => lock.release().then(() => true, () => false), "it is released");
-    await (await inTime(waiting, 10_000, "a look every 5 s")).release();
+    await (await inTime(waiting, HANG_MS, "a look every 5 s"))!.release();
     if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, RECONNECTED_MS);
     await until(() => other.listening() === 0, "the connection is closed");
   });
@@ -134,14 +171,15 @@ for (const library of LIBRARIES) {
     await using one = connectWith(library, own.url);
     await using other = connectWith(library, own.url);
     const schema = await newSchema(one.client);
-    const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
+    const a = postgres(one.client, { schema });
+    const { store, wait } = lookless(other.client, { schema, listen: other.listen });
     const lock = await acquire(a, "a", { lease: 60_000 });
-    await (await acquire(b, "b")).release();
+    await (await acquire(store, "b")).release();
     const others = await takeAll(own);
-    const waiting = acquire(b, "a", { lease: 60_000 });
+    const waiting = wait();
     await until(async () => (await a.query()).pending.length === 1, "it waits");
     await lock.release();
-    await (await inTime(waiting, SOON, "a poll")).release();
+    await (await inTime(waiting, HANG_MS, "a poll")).release();
     for (const client of others) await client.end();
     if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, RECONNECTED_MS);
     await until(() => other.listening() === 0, "no connection is left");
@@ -165,17 +203,19 @@ test("acquire() over postgres.js listens once, although that fails at first", as
     return { rows: await runPostgres(sql, text) };
   };
   const schema = await newSchema(one.client);
-  const [a, b] = [postgres(one.client, { schema }), postgres({ query }, { schema, listen: sql })];
-  const lock = await acquire(a, "a", { lease: 60_000 });
-  await (await acquire(b, "b")).release();
+  const { store, wait } = lookless({ query }, { schema, listen: sql });
+  const lock = await acquire(postgres(one.client, { schema }), "a", { lease: 60_000 });
+  await (await acquire(store, "b")).release();
   const others = await takeAll(own);
-  const waiting = acquire(b, "a", { lease: 60_000 });
+  const waiting = wait();
   const before = statements;
-  await until(() => statements - before > 10, "it polls");
+  await until(() => statements - before > 10, "it polls", HANG_MS);
   for (const client of others) await client.end();
-  await until(() => performance.now() - lastAt > 1_500, "postgres.js has connected, and it polls no more", 30_000);
+  await until(async () => await listening(one) > 0, RECONNECTED, RECONNECTED_MS);
+  // For a minute it polls even then, if its probe was late.
+  await until(() => performance.now() - lastAt > 1_500, "it polls no more", 2 * HANG_MS);
   await lock.release();
-  await (await inTime(waiting, SOON, "a wake-up")).release();
+  await (await inTime(waiting, HANG_MS, "a wake-up")).release();
   assertEquals(calls, 1);
 });
 
@@ -313,15 +353,15 @@ for (const library of LIBRARIES) {
       },
     };
     const listen = library === "pg" ? other.listen : other.client as PostgresJsClient;
-    const [a, b] = [postgres(one.client, { schema }), postgres(counted, { schema, listen })];
+    const a = postgres(one.client, { schema });
     const lock = await acquire(a, "a", { lease: 60_000 });
-    const waiting = acquire(b, "a", { lease: 60_000 });
+    const waiting = lookless(counted, { schema, listen }).wait();
     await until(async () => (await a.query()).pending.length === 1, "it waits");
     const before = statements;
-    // It finds out within 2 s that no notification comes. One that believes to be woken looks every 5 s.
-    await until(() => statements - before >= 8, "it polls", 4_900);
+    // It finds out within 2 s that no notification comes.
+    await until(() => statements - before >= 8, "it polls", HANG_MS);
     await lock.release();
-    await (await inTime(waiting, SOON, "a poll")).release();
+    await (await inTime(waiting, HANG_MS, "a poll")).release();
     await until(() => other.listening() === 0, "the connection is closed");
   });
 }

@@ -6,6 +6,7 @@ import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 import { SystemClock } from "../../../src/time/clock.ts";
 import { inTime } from "../../support/in_time.ts";
+import { HANG_MS } from "../../support/until.ts";
 import { connectWith, newSchema } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 import { cohort } from "@holdfast/lock/cohort";
@@ -15,9 +16,6 @@ import { assertEndsAtOnce } from "../../handoff/objects.ts";
 const { server, test } = await sharedServer();
 
 const LEVELS = ["read committed", "repeatable read", "serializable"] as const;
-
-/** How long a statement may take that waits for no other, on a busy machine, in milliseconds. */
-const NO_WAIT_MS = 5_000;
 
 type Write = (backend: PostgresBackend, version: string | null) => Promise<WriteResult<string | null> | number>;
 
@@ -96,7 +94,7 @@ async function pair(level: string, state: string, runFirst: Write, runSecond: Wr
   assert(isDone(await runFirst(transaction.backend, version)), "the first one is done");
   // After one that was refused, a write is another statement, which returns what is there.
   for (let tries = 0; tries < 2; tries++) {
-    const early = await inTime(runSecond(backend, version), NO_WAIT_MS, "a statement that waits for no other");
+    const early = await inTime(runSecond(backend, version), HANG_MS, "a statement that waits for no other");
     assert(!isDone(early), "refused: the first one may be committed");
     // What it returns instead would have to be another version, and no other is committed.
     if (typeof early !== "number" && !early.written) assertEquals(early.found, undefined);
@@ -130,7 +128,7 @@ for (const [what, isFree] of [["a removal", true], ["a write", false]] as const)
     await using transaction = await inTransaction(schema, "read committed");
     assert(isDone(await WRITES[what]!(transaction.backend, written.version)));
     // It has read while there was no row.
-    const write = () => inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other");
+    const write = () => inTime(backend.write("a", "{}", null, {}), HANG_MS, "a statement that waits for no other");
     assert(!isDone(await write()));
     await transaction.commit();
     assertEquals(isDone(await write()), isFree);

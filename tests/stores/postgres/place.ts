@@ -1,6 +1,6 @@
 import type { PostgresClient, PostgresOptions } from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
-import { SystemClock } from "../../../src/time/clock.ts";
+import { type Clock, SystemClock } from "../../../src/time/clock.ts";
 import { type LockDocument, parseDocument } from "../../../src/engine/document.ts";
 import { CasStore } from "../../../src/engine/store.ts";
 import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
@@ -10,10 +10,13 @@ import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 const LINGER_MS = 20;
 
 /** Makes the store that `postgres()` hands on the locks of. */
-export function storeOver(client: PostgresClient, options: PostgresOptions): CasStore {
+export function storeOver(
+  client: PostgresClient,
+  options: PostgresOptions,
+  clock: Clock = new SystemClock(),
+): CasStore {
   const settings = checkPostgresOptions(client, options);
   const { maxClockSkew = 10_000, observer } = settings.engine;
-  const clock = new SystemClock();
   return new CasStore(new PostgresBackend(client, settings, clock, LINGER_MS), { maxClockSkew, observer }, clock);
 }
 

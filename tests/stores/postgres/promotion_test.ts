@@ -7,7 +7,7 @@ import { postgres } from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { ReplicatedPostgres } from "../../faults/run/postgres/replicated.ts";
 import { findPostgres } from "../../support/postgres.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { connectWith } from "./clients.ts";
 
 const ignore = "missing" in findPostgres();
@@ -53,7 +53,7 @@ Deno.test({
     await servers.cutReplication();
     const first = await acquire(store, "a", { lease: LEASE, renew: false, strict: false });
     await servers.failOver();
-    const second = await acquire(other, "a", { lease: LEASE, wait: 20_000 });
+    const second = await acquire(other, "a", { lease: LEASE, wait: HANG_MS });
     assertEquals([first.held, second.held], [true, true]);
     assert(second.fence > first.fence, `${second.fence} after ${first.fence}`);
     await raise(url, second);
@@ -77,7 +77,7 @@ Deno.test({
     assert(lock.held);
     assertEquals(await tryAcquire(other, "a"), null);
     await lock.release();
-    const next = await acquire(other, "a", { wait: 20_000 });
+    const next = await acquire(other, "a", { wait: HANG_MS });
     assert(next.fence > lock.fence);
     await next.release();
   },
