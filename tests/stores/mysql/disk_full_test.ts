@@ -5,6 +5,7 @@ import { acquire, type Lock, LockLostError, tryAcquire } from "@holdfast/lock";
 import { mysql } from "@holdfast/lock/mysql";
 import { MariadbServer } from "../../support/mariadb_server.ts";
 import { MAY_MOUNT, SmallDisk } from "../../support/small_disk.ts";
+import { HANG_MS } from "../../support/until.ts";
 import { ignore } from "./place.ts";
 
 /** Longer than the test, in milliseconds. */
@@ -39,7 +40,7 @@ Deno.test({
     }
     disk.free();
     for (const lock of locks) await lock.release();
-    await (await acquire(other, `${locks.length} ${"x".repeat(1_000)}`, { wait: 20_000 })).release();
+    await (await acquire(other, `${locks.length} ${"x".repeat(1_000)}`, { wait: HANG_MS })).release();
     assertEquals((await other.query()).held, []);
     for (const pool of pools) await pool.end();
   },

@@ -6,7 +6,7 @@ import { guard } from "@holdfast/lock/guard";
 import { mysql } from "@holdfast/lock/mysql";
 import { MariadbServer } from "../../support/mariadb_server.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { ignore } from "./place.ts";
 
 /** Longer than the test, in milliseconds. */
@@ -41,7 +41,7 @@ Deno.test({
     await primary.kill();
     await replica.query("RESET SLAVE ALL");
     address.redirect(replica.port);
-    const second = await acquire(other, "a", { lease: LEASE, wait: 20_000 });
+    const second = await acquire(other, "a", { lease: LEASE, wait: HANG_MS });
     assertEquals([first.held, second.held], [true, true]);
     assert(second.fence > first.fence, `${second.fence} after ${first.fence}`);
     const raise = async (lock: Lock) => {

@@ -10,13 +10,16 @@ import { MysqlBackend } from "../../../src/stores/mysql/store.ts";
 import { assertKeepsAll, backendSuite } from "../../engine/backend_suite.ts";
 import { MariadbServer } from "../../support/mariadb_server.ts";
 import { inTime } from "../../support/in_time.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { type ClientName, CLIENTS, ended, Place, test } from "./place.ts";
 import { cohort } from "@holdfast/lock/cohort";
 import { assertEndsAtOnce } from "../../handoff/objects.ts";
 import { refused } from "../../support/refused.ts";
 
 Place.serve();
+
+/** Longer than any test, in milliseconds. */
+const LEASE = 120_000;
 
 const EVERY_CLIENT = Object.keys(CLIENTS) as ClientName[];
 
@@ -65,7 +68,8 @@ for (const client of EVERY_CLIENT) {
     const waiting = acquire(store, "a", { wait: 100, owner: "b" });
     await assertRejects(() => waiting, Error, "Cannot acquire");
     await lock.release();
-    assertEquals(await place.used(), []);
+    // A call that gives up waits for a second at most until its place is given up.
+    await until(async () => (await place.used()).length === 0, "nothing is left");
     await ended(pool);
     await until(async () => await place.connections() === 0, "no connection is left");
   });
@@ -73,7 +77,8 @@ for (const client of EVERY_CLIENT) {
   test(`acquire() over ${client} rejects when the pool has ended, also while it waits`, async (place) => {
     const pool = place.pool(client);
     const store = mysql(pool);
-    const lock = await acquire(store, "a", { lease: 1_000 });
+    // The end of the test waits for its end; until then it must last.
+    const lock = await acquire(store, "a", { lease: 5_000 });
     const waiting = acquire(store, "a", { owner: "b" });
     await until(async () => (await store.query()).pending.length === 1, "it waits");
     await Promise.all([ended(pool), assertRejects(() => waiting, StoreError, "The pool is closed")]);
@@ -482,14 +487,14 @@ test("acquire() keeps a lock over the death of the server, a dead holder does no
   await using server = await MariadbServer.start(["--innodb-flush-log-at-trx-commit=1"]);
   const pools = [createPool(server.options), createPool(server.options)];
   const [holding, other] = pools.map((pool) => mysql(pool));
-  const lock = await acquire(holding!, "a", { lease: 20_000 });
+  const lock = await acquire(holding!, "a", { lease: LEASE });
   const dead = await acquire(mysql(pools[0]!), "b", { lease: 1_500, renew: false, strict: false });
   await server.kill();
   await server.start();
   assertEquals(await tryAcquire(other!, "a"), null);
-  await lock.extend(20_000);
+  await lock.extend(LEASE);
   const started = performance.now();
-  const next = await acquire(other!, "b", { wait: 20_000 });
+  const next = await acquire(other!, "b", { wait: HANG_MS });
   assert(next.fence > dead.fence, `${next.fence} after ${dead.fence}, ${performance.now() - started} ms`);
   await next.release();
   await lock.release();
