@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { etcd } from "@holdfast/lock/etcd";
 import { EtcdServer } from "../../support/etcd_server.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { backendOf, test, WAITED } from "./place.ts";
 
 /** Where a number is exact no longer, and the next one that is not even is another one. */
@@ -52,7 +52,7 @@ test("etcd() keeps revisions apart that are above 2^53", async () => {
   for (let turn = 0; turn < 5; turn++) {
     const lock = await acquire(turn % 2 === 0 ? first : second, "a");
     assertEquals(await tryAcquire(turn % 2 === 0 ? second : first, "a"), null);
-    const waiting = acquire(turn % 2 === 0 ? second : first, "a", { wait: 10_000 });
+    const waiting = acquire(turn % 2 === 0 ? second : first, "a", { wait: HANG_MS });
     await until(async () => (await first.query()).pending.length === 1, "it waits");
     await lock.release();
     const next = await waiting;

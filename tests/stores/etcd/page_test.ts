@@ -4,7 +4,7 @@ import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
 import { etcd } from "@holdfast/lock/etcd";
 import { librariesOf } from "../../support/debian_programs.ts";
 import { EtcdServer } from "../../support/etcd_server.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { test } from "./place.ts";
 
 /** The commands of the page. */
@@ -46,7 +46,7 @@ test("docs/stores/etcd.md has the role of least right: no other keys", async () 
   const app = { endpoints: [server.url], username: "app", password: "secret" };
   const [store, other] = [etcd(app), etcd(app)];
   const lock = await acquire(store, "a");
-  const waiting = acquire(other, "a", { wait: 20_000 });
+  const waiting = acquire(other, "a", { wait: HANG_MS });
   await until(async () => (await store.query()).pending.length === 1, "it waits");
   await lock.extend(30_000);
   assertEquals(await store.evict("a"), 1);

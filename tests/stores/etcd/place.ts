@@ -7,7 +7,8 @@ import { checkEtcdOptions } from "../../../src/stores/etcd/options.ts";
 import { EtcdBackend } from "../../../src/stores/etcd/store.ts";
 import { findEtcd } from "../../support/etcd.ts";
 import { EtcdCluster } from "../../support/etcd_server.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { counting } from "./counting.ts";
 
 const found = findEtcd();
@@ -44,9 +45,16 @@ export class Place {
     return { endpoints: Place.cluster.endpoints, prefix: this.prefix };
   }
 
-  /** Returns a store. */
+  /** Returns a store. It lists again when an answer comes too late for it. */
   store(options: Partial<EtcdOptions> = {}): EtcdStore {
-    return etcd({ ...this.options, fetch: this.#counted.fetch, ...options });
+    const store = etcd({ ...this.options, fetch: this.#counted.fetch, ...options });
+    const query = store.query.bind(store);
+    const answered: typeof query = (options) =>
+      query(options).catch((error) => {
+        if (!/no answer within/.test(error.message)) throw error;
+        return answered(options);
+      });
+    return Object.assign(store, { query: answered });
   }
 
   /** Resolves when all that the stores have sent is answered, and nothing was sent for a while. */
@@ -59,8 +67,8 @@ export class Place {
     await watching(0);
   }
 
-  /** Returns a backend. */
-  backend(options: Partial<EtcdOptions> = {}, clock: Clock = new SystemClock()): EtcdBackend {
+  /** Returns a backend, by default one that a slow machine does not hurry, as {@linkcode backendOf} does. */
+  backend(options?: Partial<EtcdOptions>, clock?: Clock): EtcdBackend {
     return backendOf({ ...this.options, ...options }, clock);
   }
 
@@ -94,11 +102,14 @@ export async function watchers(): Promise<number> {
 
 /** Resolves when they have so many. */
 export function watching(count: number): Promise<void> {
-  return until(async () => await watchers() === count, `watches: ${count}`);
+  return until(async () => await watchers() === count, `watches: ${count}`, HANG_MS);
 }
 
-/** Returns a backend with these options. */
-export function backendOf(options: EtcdOptions, clock: Clock = new SystemClock()): EtcdBackend {
+/**
+ * Returns a backend with these options. By default its clock stands still: it gives up no call, leaves no member and
+ * polls for no watch because a server, or this process, takes a second or two.
+ */
+export function backendOf(options: EtcdOptions, clock: Clock = new VirtualClock()): EtcdBackend {
   const settings = checkEtcdOptions(options);
   return new EtcdBackend(new EtcdGateway(settings, clock), settings.prefix, clock);
 }

@@ -3,6 +3,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { acquire, LockLostError } from "@holdfast/lock";
 import type { EtcdFetch } from "@holdfast/lock/etcd";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { HANG_MS } from "../../support/until.ts";
 import { Place, test } from "./place.ts";
 
 Place.serve();
@@ -38,7 +39,7 @@ function cutting(path: string): EtcdFetch {
 
 for (const path of ["/kv/range", "/kv/txn"]) {
   test(`acquire() on etcd goes on after an answer to ${path} that was cut`, async (place) => {
-    const lock = await acquire(place.store({ fetch: cutting(path) }), "a", { wait: 20_000 });
+    const lock = await acquire(place.store({ fetch: cutting(path) }), "a", { wait: HANG_MS });
     await lock.release();
     assertEquals(await place.used(), []);
   });

@@ -25,7 +25,7 @@ Deno.test({
     server.spawn();
     await until(async () => (await store.query().catch(() => undefined)) !== undefined, "it answers", HANG_MS);
     const lock = await acquire(store, "a");
-    const waiting = acquire(etcd({ endpoints: [server.url], fetch: over(client) }), "a", { wait: 30_000 });
+    const waiting = acquire(etcd({ endpoints: [server.url], fetch: over(client) }), "a", { wait: HANG_MS });
     await until(async () => (await store.query()).pending.length === 1, "it waits");
     await lock.release();
     await (await waiting).release();

@@ -1,8 +1,7 @@
 // Deno only: it starts a server.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Lock } from "@holdfast/lock";
-import type { EtcdFetch, EtcdOptions, EtcdStore } from "@holdfast/lock/etcd";
-import type { EtcdBackend } from "../../../src/stores/etcd/store.ts";
+import type { EtcdFetch, EtcdStore } from "@holdfast/lock/etcd";
 import { claimOf } from "../../support/claims.ts";
 import { inTime } from "../../support/in_time.ts";
 import { runSource } from "../../support/run_source.ts";
@@ -14,9 +13,6 @@ import { counting } from "./counting.ts";
 import { Place, test, WAITED, watchers, watching } from "./place.ts";
 
 Place.serve();
-
-/** How long an event may take that nothing else stands in for, in milliseconds: then it has been lost. */
-const EVENT_MS = 30_000;
 
 /** Resolves when so many handles wait. */
 function waiting(place: Place, count: number): Promise<void> {
@@ -48,7 +44,7 @@ test("wakeup() resolves by a watch alone when another store releases the lock", 
   const woken = store.wakeup(claim, new AbortController().signal);
   await watching(1);
   await lock.release();
-  await inTime(woken, EVENT_MS, "the event");
+  await inTime(woken, HANG_MS, "the event");
   assert((await store.attempt(claim, { enqueue: true })).granted);
   await watching(0);
   assert(await store.release(claim));
@@ -83,17 +79,17 @@ test("acquire() lets a process exit that holds a lock and reads its signal", asy
     import { acquire } from "./mod.ts";
     import { etcd } from "./src/stores/etcd/mod.ts";
     const store = etcd(${JSON.stringify(place.options)});
-    (await acquire(store, "a", { lease: 60_000 })).signal.throwIfAborted();
+    (await acquire(store, "a", { lease: 600_000 })).signal.throwIfAborted();
     console.log("end");`;
   const cwd = new URL("../../../", import.meta.url);
-  const { out, err, success } = await runSource(program, { flags: ["--allow-all"], cwd, limit: 30_000 });
+  const { out, err, success } = await runSource(program, { flags: ["--allow-all"], cwd, limit: HANG_MS });
   assertEquals([out, success], ["end\n", true], err);
 });
 
 test("watch() for holders reads 250 keys with three requests a second", async (place) => {
   const { fetch, count, bodies } = counting();
   const clock = new VirtualClock();
-  const [backend, writer] = [place.backend({ fetch }, clock), unhurried(place)];
+  const [backend, writer] = [place.backend({ fetch }, clock), place.backend()];
   const names = Array.from({ length: 250 }, (_, i) => `lock ${i}`);
   const versions = await Promise.all(names.map(async (name) => {
     const write = await writer.write(name, "1", "0");
@@ -128,7 +124,7 @@ test("watch() for holders goes on after requests that fail", async (place) => {
   const backend = place.backend({ fetch: failing }, clock);
   const over = new AbortController();
   const watch = backend.watch("a", "0", over.signal, { isWaited: false });
-  const written = await unhurried(place).write("a", "1", "0");
+  const written = await place.backend().write("a", "1", "0");
   assert(written.written);
   for (let turn = 1; turn <= 4; turn++) {
     await until(() => clock.pending === 1, "the next request is to come");
@@ -154,7 +150,7 @@ test("acquire() leaves no watch however often several stores contend", async (pl
 });
 
 test("watch() misses nothing that was written after the revision", async (place) => {
-  const backend = unhurried(place);
+  const backend = place.backend();
   let version = "0";
   for (let turn = 0; turn < 20; turn++) {
     const write = await backend.write("a", `${turn}`, version);
@@ -166,15 +162,8 @@ test("watch() misses nothing that was written after the revision", async (place)
   await watching(0);
 });
 
-/**
- * Returns a backend whose clock stands still: it does not poll where a slow server takes a second to confirm a watch.
- */
-function unhurried(place: Place, options: Partial<EtcdOptions> = {}): EtcdBackend {
-  return place.backend(options, new VirtualClock());
-}
-
 test("watch() resolves to what is there, or to the absence of it", async (place) => {
-  const backend = unhurried(place);
+  const backend = place.backend();
   const first = await backend.write("a", "été", "0");
   assert(first.written);
   const { signal } = new AbortController();
@@ -186,7 +175,7 @@ test("watch() resolves to what is there, or to the absence of it", async (place)
 
 test("watch() asks once for what is written one after the other", async (place) => {
   const { fetch, count } = counting();
-  const [writer, backend] = [unhurried(place), place.backend({ fetch })];
+  const [writer, backend] = [place.backend(), place.backend({ fetch })];
   const scope = new AbortController();
   const seen: unknown[] = [];
   const watches = (async () => {
@@ -232,7 +221,7 @@ test("watch() uses no stream that has said nothing for 5 s: it may be dead", asy
 });
 
 test("watch() does not resolve for what was known when it began, if that comes late", async (place) => {
-  const backend = unhurried(place);
+  const backend = place.backend();
   const first = await backend.write("a", "1", "0");
   assert(first.written);
   const over = new AbortController();
@@ -251,7 +240,7 @@ test("watch() does not resolve for what was known when it began, if that comes l
 });
 
 test("watch() of an older revision than that of its stream resolves at once", async (place) => {
-  const backend = unhurried(place);
+  const backend = place.backend();
   const first = await backend.write("a", "1", "0");
   assert(first.written);
   const over = new AbortController();
@@ -263,7 +252,7 @@ test("watch() of an older revision than that of its stream resolves at once", as
 });
 
 test("watch() does not resolve for what is known, nor for another name", async (place) => {
-  const backend = unhurried(place);
+  const backend = place.backend();
   const first = await backend.write("a", "1", "0");
   assert(first.written);
   let isOver = false;
@@ -278,7 +267,7 @@ test("watch() does not resolve for what is known, nor for another name", async (
 });
 
 test("watch() resolves when its signal aborts, and when that has aborted before", async (place) => {
-  const backend = unhurried(place);
+  const backend = place.backend();
   const over = new AbortController();
   const first = await backend.write("a", "1", "0");
   assert(first.written);
@@ -292,7 +281,7 @@ test("watch() resolves when its signal aborts, and when that has aborted before"
 });
 
 test("watch() resolves when its revision was compacted away", async (place) => {
-  const backend = unhurried(place);
+  const backend = place.backend();
   let version = "0";
   for (let turn = 0; turn < 3; turn++) {
     const write = await backend.write("a", `${turn}`, version);
@@ -302,7 +291,7 @@ test("watch() resolves when its revision was compacted away", async (place) => {
   await Place.cluster.members[0]!.call("/v3/kv/compaction", { revision: version });
   await backend.watch("a", String(BigInt(version) - 2n), new AbortController().signal, WAITED);
   const lock = await acquire(place.store(), "b");
-  const waiter = acquire(place.store(), "b", { wait: 20_000 });
+  const waiter = acquire(place.store(), "b", { wait: HANG_MS });
   await waiting(place, 1);
   const { header } = await Place.cluster.members[0]!.call("/v3/kv/range", { key: btoa("a") });
   await Place.cluster.members[0]!.call("/v3/kv/compaction", { revision: header.revision });
@@ -312,11 +301,11 @@ test("watch() resolves when its revision was compacted away", async (place) => {
 
 test("watch() rejects when its connection is cut, and the next one watches again", async (place) => {
   await using proxy = await TcpProxy.start(Place.cluster.members[0]!.port);
-  const [writer, backend] = [unhurried(place), unhurried(place, { endpoints: [`http://127.0.0.1:${proxy.port}`] })];
+  const [writer, backend] = [place.backend(), place.backend({ endpoints: [`http://127.0.0.1:${proxy.port}`] })];
   const first = await writer.write("a", "1", "0");
   assert(first.written);
   const { signal } = new AbortController();
-  const watch = () => inTime(backend.watch("a", first.version, signal, WAITED), EVENT_MS, "the event");
+  const watch = () => inTime(backend.watch("a", first.version, signal, WAITED), HANG_MS, "the event");
   const failing = watch().then(() => "ended", () => "failed");
   await watching(1);
   proxy.cut();
@@ -336,8 +325,10 @@ test("acquire() goes on when the connection of its watch is cut", async (place) 
   const store = place.store({ endpoints: [`http://127.0.0.1:${proxy.port}`], fetch });
   const waiter = acquire(store, "a", { wait: 60_000 });
   await watching(1);
+  // A slow machine may have begun several.
+  const before = count("/watch");
   proxy.cut();
-  await until(() => count("/watch") === 2, "it watches again");
+  await until(() => count("/watch") > before, "it watches again");
   await watching(1);
   await lock.release();
   await (await waiter).release();
