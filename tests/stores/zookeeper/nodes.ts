@@ -9,7 +9,7 @@ import { assertEndsAtOnce } from "../../handoff/objects.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
 import { type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
-import { answered, oneServer, Place, test } from "./place.ts";
+import { answered, answers, oneServer, Place, test } from "./place.ts";
 import { setVersion } from "./snapshot.ts";
 import { refused } from "../../support/refused.ts";
 
@@ -128,7 +128,7 @@ test("ZookeeperBackend never sends the version -1, which means any", async () =>
   await setVersion(server, place, { "a": -3, "b": -1 });
   const { client, versions } = versionsOf(place.client());
   const backend = place.backend(client);
-  assertEquals(await backend.read("a"), { value: "a", version: -3 });
+  assertEquals(await answers(() => backend.read("a")), { value: "a", version: -3 });
   assertEquals(await backend.write("a", "1", -3), { written: true, version: -2 });
   assertEquals(await backend.write("a", "late", -3), { written: false, found: { value: "1", version: -2 } });
   assertEquals(await backend.write("a", "2", -2), { written: true, version: 0 });
@@ -143,7 +143,7 @@ test("ZookeeperBackend never sends the version -1, which means any", async () =>
 test("ZookeeperBackend takes a reply without a version for no answer", async (place) => {
   const client = place.client();
   const backend = place.backend(client);
-  await backend.write("a", "one", undefined);
+  await answers(() => backend.write("a", "one", undefined));
   const { getData, setData } = client;
   // The client calls back with neither an error nor a result.
   client.setData = (path, data, version, done) =>
@@ -159,7 +159,7 @@ test("ZookeeperBackend finds another version with what is executed late", async 
   await using proxy = await TcpProxy.start(oneServer().port);
   const late = place.backend(place.client(`127.0.0.1:${proxy.port}`));
   const other = place.backend();
-  await late.write("a", "one", undefined);
+  await answers(() => late.write("a", "one", undefined));
   const held = proxy.holdRequest("too late");
   const answer = late.write("a", "too late", 0);
   await held;
@@ -171,7 +171,7 @@ test("ZookeeperBackend finds another version with what is executed late", async 
 test("ZookeeperBackend does not know what was done when the connection is lost", async (place) => {
   await using proxy = await TcpProxy.start(oneServer().port);
   const backend = place.backend(place.client(`127.0.0.1:${proxy.port}`));
-  await backend.write("a", "one", undefined);
+  await answers(() => backend.write("a", "one", undefined));
   const lost = proxy.loseReply("it was done");
   const answer = assertRejects(() => backend.write("a", "it was done", 0), Error, "CONNECTION_LOSS");
   await lost;
@@ -184,7 +184,7 @@ test("ZookeeperBackend sends nothing later that was called while it was not conn
   await using place = Place.open(server.address);
   const client = place.client();
   const backend = place.backend(client);
-  await backend.write("a", "one", undefined);
+  await answers(() => backend.write("a", "one", undefined));
   await server.kill();
   await until(() => client.getState().getCode() !== 3, "the client is disconnected");
   const calls = [() => backend.read("a"), () => backend.write("a", "two", 0), () => backend.list(9)];

@@ -21,6 +21,9 @@ if ("missing" in found) console.log(`the tests on ZooKeeper are skipped: ${found
 /** Whether there is no server. */
 export const ignore = "missing" in found;
 
+/** The state of a client that is connected. */
+const CONNECTED = 3;
+
 /** The servers of the test file. */
 const servers: { one?: ZookeeperServer; three?: ZookeeperEnsemble } = {};
 
@@ -73,9 +76,14 @@ export class Place implements AsyncDisposable {
     return client;
   }
 
-  /** Returns the backend of a new client. */
-  backend(client: TestClient = this.client()): ZookeeperBackend {
-    return new ZookeeperBackend(client, this.path);
+  /** Returns the backend of a client, by default of a new one: its calls wait until that is connected. */
+  backend(client?: TestClient): ZookeeperBackend {
+    if (client !== undefined) return new ZookeeperBackend(client, this.path);
+    const made = this.client();
+    const backend = new ZookeeperBackend(made, this.path);
+    waitFor(made, backend, ["read", "write", "remove", "list"]);
+    waitFor(made, backend.timers, ["start", "areOver"]);
+    return backend;
   }
 
   /** Returns a store that does not hand on, for tests that call it themselves. It is connected. */
@@ -124,11 +132,27 @@ export class Place implements AsyncDisposable {
   }
 }
 
+/** Lets calls wait until a client is connected: by themselves they give up after 1.5 s. */
+function waitFor<Target extends object>(
+  client: TestClient,
+  target: Target,
+  methods: readonly (keyof Target & string)[],
+): void {
+  for (const method of methods) {
+    const call = target[method] as unknown as (...args: unknown[]) => Promise<unknown>;
+    const patient = async (...args: unknown[]) => {
+      await until(() => client.getState().getCode() === CONNECTED, "the client is connected", HANG_MS);
+      return await call.apply(target, args);
+    };
+    Object.assign(target, { [method]: patient });
+  }
+}
+
 /**
  * Resolves to what a call resolves to, once it does. Three servers have left a client without an answer to its first
  * request, which the store notices after 5 s.
  */
-async function answers<T>(call: () => Promise<T>): Promise<T> {
+export async function answers<T>(call: () => Promise<T>): Promise<T> {
   const found: T[] = [];
   const isAnswered = () => call().then((answer) => found.push(answer) > 0, () => false);
   await until(isAnswered, "ZooKeeper answers", HANG_MS);

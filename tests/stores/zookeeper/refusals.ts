@@ -40,12 +40,14 @@ async function removeAll(client: TestClient, path: string): Promise<void> {
 
 /** Does with a lock what programs do, and what removes old nodes. Resolves to whether all was permitted. */
 async function useOf(place: Place, client: TestClient): Promise<string> {
+  // A call without a wait gives up soon.
+  await until(() => client.getState().getCode() === 3, "it is connected");
   const store = zookeeper(client, { path: place.path });
   const backend = place.backend(client);
   let lock: Lock | undefined;
   try {
-    lock = await acquire(store, "a", { wait: 0, lease: 3_000 });
-    await lock.extend(3_000);
+    lock = await acquire(store, "a", { wait: 0, lease: 10_000 });
+    await lock.extend(10_000);
     await store.query();
     await lock.release();
     await backend.remove([{ key: "a", version: (await backend.read("a")).version }]);

@@ -15,7 +15,7 @@ import { freePort } from "../../support/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
 import { backendSuite } from "../../engine/backend_suite.ts";
-import { answered, ignore, oneServer, Place, threeServers } from "./place.ts";
+import { answered, answers, ignore, oneServer, Place, threeServers } from "./place.ts";
 
 /** Returns a session of our own. */
 function sessionOf(address: string, auth?: string): ZookeeperSession {
@@ -37,7 +37,7 @@ storeSuite({
       connect: async () => {
         const session = sessionOf(place.address);
         sessions.push(session);
-        await session.sync();
+        await answers(() => session.sync());
         return patient(storeOf(session, place.path));
       },
       leftovers: () => place.used(),
@@ -84,7 +84,13 @@ test("ZookeeperSession reads and writes what the other client reads and writes",
 });
 
 backendSuite<number | undefined>((what, run) => {
-  test(`ZookeeperSession ${what}`, (place, open) => run(() => new ZookeeperBackend(open(), place.path)));
+  test(`ZookeeperSession ${what}`, (place, open) => {
+    return run(async () => {
+      const session = open();
+      await answers(() => session.sync());
+      return new ZookeeperBackend(session, place.path);
+    });
+  });
 });
 
 test("ZookeeperSession makes and removes nodes in one transaction, or does neither", async (place, open) => {

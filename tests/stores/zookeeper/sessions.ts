@@ -17,9 +17,6 @@ import { answered, oneServer, Place, test, threeServers } from "./place.ts";
 /** Whether a client is connected. */
 const isConnected = (client: TestClient) => client.getState().getCode() === 3;
 
-/** How long an event may take that nothing else stands in for, in milliseconds: then it has been lost. */
-const EVENT_MS = 30_000;
-
 /** A session that ends when the server has not heard of the client for so long, in milliseconds. */
 const SHORT_SESSION = { sessionTimeout: 2_000 };
 
@@ -140,11 +137,11 @@ test("acquire() on ZooKeeper leaves a client closed whose session had expired be
 test("acquire() on ZooKeeper keeps its locks when its session moves", async () => {
   await using place = Place.open(threeServers().address);
   const client = place.client();
-  const lock = await acquire(zookeeper(client, { path: place.path }), "a", { lease: 20_000 });
+  const lock = await acquire(zookeeper(client, { path: place.path }), "a", { lease: 60_000 });
   const [session, server] = [client.getSessionId().toHex(), client.connectionManager.socket!.remotePort];
   client.connectionManager.socket!.destroy();
   await until(() => isConnected(client) && client.connectionManager.socket!.remotePort !== server, "it has moved");
-  await lock.extend(20_000);
+  await lock.extend(60_000);
   assertEquals(client.getSessionId().toHex(), session);
   await lock.release();
 });
@@ -193,10 +190,10 @@ test("acquire() on ZooKeeper leaves a server that accepts connections and is sil
       return first.socket !== socket;
     },
     "it connects anew",
-    30_000,
+    HANG_MS,
   );
   silent.resume();
-  await (await acquire(store, "a", { wait: 20_000 })).release();
+  await (await acquire(store, "a", { wait: HANG_MS })).release();
 });
 
 test("acquire() on ZooKeeper rejects once the client is closed, also while it waits", async (place) => {
@@ -228,7 +225,7 @@ test("wakeup() on ZooKeeper resolves by a watch alone when a lock is released", 
   const node = await place.nodeOf("a");
   await until(async () => (await oneServer().command("wchp")).includes(node), "it watches");
   await lock.release();
-  await inTime(woken, EVENT_MS, "the event");
+  await inTime(woken, HANG_MS, "the event");
   assert((await store.attempt(claim, { enqueue: true })).granted);
   assert(await store.release(claim));
 });
@@ -241,7 +238,7 @@ test("wakeup() on ZooKeeper resolves when the client is closed", async (place) =
   assert(!(await store.attempt(claim, { enqueue: true })).granted);
   const woken = store.wakeup(claim, new AbortController().signal);
   await closeClient(client);
-  await inTime(woken, EVENT_MS, "the close");
+  await inTime(woken, HANG_MS, "the close");
   await lock.release();
 });
 
@@ -253,7 +250,7 @@ test("revocation() on ZooKeeper resolves by a watch alone when the lock is taken
   const node = await place.nodeOf("a");
   await until(async () => (await oneServer().command("wchp")).includes(node), "it watches");
   assertEquals(await (await place.store()).evict("a"), 1);
-  await inTime(revoked, EVENT_MS, "the event");
+  await inTime(revoked, HANG_MS, "the event");
 });
 
 test("NodeWatches resolves when a node is made, changed and removed", async (place) => {
@@ -317,7 +314,7 @@ test("NodeWatches is told below a chroot, and what happened while disconnected",
     if (cut) proxy.redirect(freePort());
     await other.write("a", "1", version);
     if (cut) proxy.redirect(oneServer().port);
-    await inTime(watched, EVENT_MS, "the event");
+    await inTime(watched, HANG_MS, "the event");
   }
 });
 
@@ -354,7 +351,7 @@ test("wakeup() on ZooKeeper resolves by a look every 5 s where no watch fires", 
   await clock.advance(4_999);
   assertEquals(looked, false);
   await clock.advance(1);
-  await inTime(woken, EVENT_MS, "the look");
+  await inTime(woken, HANG_MS, "the look");
   assert(await store.release(claim));
 });
 
@@ -362,15 +359,15 @@ test("acquire() on ZooKeeper keeps a lock over the death of the server", async (
   await using server = await ZookeeperServer.start({ java: ["-Dzookeeper.forceSync=yes"] });
   await using place = Place.open(server.address);
   const [holder, other] = [await place.store(), await place.store()];
-  const lock = await acquire(holder, "a", { lease: 60_000 });
+  const lock = await acquire(holder, "a", { lease: 300_000 });
   const dead = await acquire(holder, "b", { lease: 1_500, renew: false, strict: false });
   await server.kill();
   await server.start();
   // A client that connects to a server that only begins may be stuck.
-  await until(() => lock.extend(60_000).then(() => true, () => false), "it is renewed", HANG_MS);
+  await until(() => lock.extend(300_000).then(() => true, () => false), "it is renewed", HANG_MS);
   await until(() => other.query().then(() => true, () => false), "the other one is connected", HANG_MS);
   assertEquals(await tryAcquire(other, "a"), null);
-  const next = await acquire(other, "b", { wait: 20_000 });
+  const next = await acquire(other, "b", { wait: HANG_MS });
   assert(next.fence > dead.fence, `${next.fence} after ${dead.fence}`);
   await next.release();
   await lock.release();
