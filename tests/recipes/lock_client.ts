@@ -29,7 +29,8 @@ export function holdfast(target: LockTarget): (lease: number) => Promise<Lock | 
 
 /** Returns the lock of a client that must be granted it. */
 export async function granted(client: LockClient, lease: number): Promise<Held> {
-  const held = await client(lease);
+  // An answer that takes longer than its lease is a fault, and what it has granted is released: then it asks again.
+  const held = await client(lease).catch(() => client(lease));
   if (held === null) throw new Error("the lock is held, and the schedule wants it to be free");
   return held;
 }
