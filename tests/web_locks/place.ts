@@ -38,10 +38,14 @@ export interface Asked extends Omit<Held, "lock"> {
   readonly granted: Promise<WebLock | null>;
 }
 
+/** Release what the requests of the present test hold, or will be granted. */
+export const releases: (() => void)[] = [];
+
 /** Requests a lock, without waiting for it. */
 export function ask(locks: Locks, name: string, options: LockOptions = {}): Asked {
   const { promise: granted, resolve: grant, reject: refuse } = Promise.withResolvers<WebLock | null>();
   const { promise: held, resolve: release, reject: fail } = Promise.withResolvers<unknown>();
+  releases.push(() => release(undefined));
   let called = false;
   const done = locks.request(name, options, (lock) => {
     called = true;

@@ -2,12 +2,13 @@ import { deadline } from "@std/async";
 import type { Store } from "@holdfast/lock";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { connected, empty, type Place, serve } from "../places/place.ts";
+import { patient } from "../support/patient.ts";
 import { HANG_MS } from "../support/until.ts";
 import { ABORTING } from "./aborting.ts";
 import { ARGUMENTS } from "./arguments.ts";
 import { AVAILABLE } from "./available.ts";
 import { GRANTING } from "./granting.ts";
-import type { Locks, Steps } from "./place.ts";
+import { type Locks, releases, type Steps } from "./place.ts";
 import { QUERYING } from "./querying.ts";
 import { STEALING } from "./stealing.ts";
 
@@ -47,7 +48,12 @@ export function webLocksSuite({ of, open, without = [], ignore = false }: SuiteO
         try {
           const place = { connect: () => fixture.connect(), name: crypto.randomUUID() };
           await deadline(Promise.resolve(run(place)), HANG_MS);
+        } catch (error) {
+          // What waits on for these locks would fail the later tests of the file.
+          for (const release of releases) release();
+          throw error;
         } finally {
+          releases.length = 0;
           await fixture.close();
         }
       },
@@ -66,10 +72,13 @@ export function webLocksOn(place: Place, without: readonly string[] = [], over =
       const fixture = await place.open();
       await connected(fixture);
       return {
-        connect: () => new LockManager(over(fixture.connect() as Store)),
+        connect: () => new LockManager(patient(over(fixture.connect() as Store))),
         close: async () => {
-          await empty(fixture);
-          await fixture.close();
+          try {
+            await empty(fixture);
+          } finally {
+            await fixture.close();
+          }
         },
       };
     },
