@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from "ioredis";
-import { until } from "../support/until.ts";
+import { HANG_MS, until } from "../support/until.ts";
 import { closed, RedisServer } from "../support/redis_server.ts";
 import { slot } from "../../src/stores/redis/keys/keys.ts";
 import { cutReplication, FOLLOWING, inStep, mendReplication, startAll } from "./replicated.ts";
@@ -56,7 +56,8 @@ export class ClusterDeployment implements AsyncDisposable {
     );
     await Promise.all(others.map((each) => each.command("CLUSTER", "MEET", "127.0.0.1", first.port)));
     const known = async (server: RedisServer) => (await states(server)).length === servers.length;
-    await until(async () => (await Promise.all(servers.map(known))).every(Boolean), "all nodes know of each other");
+    const allKnown = async () => (await Promise.all(servers.map(known))).every(Boolean);
+    await until(allKnown, "all nodes know of each other", HANG_MS);
     await Promise.all(
       nodes.slice(masters).map(({ server }, i) => {
         return server.command("CLUSTER", "REPLICATE", nodes[i % masters]!.id);
@@ -91,7 +92,7 @@ export class ClusterDeployment implements AsyncDisposable {
 
   /** Waits until every node says that all is well and every replica is in step. */
   async ready(): Promise<void> {
-    await until(async () => {
+    const isWell = async () => {
       const well = await Promise.all(this.nodes.map(async ({ server }) => {
         const info = String(await server.command("CLUSTER", "INFO").catch(() => ""));
         const all = await states(server);
@@ -100,7 +101,8 @@ export class ClusterDeployment implements AsyncDisposable {
           (all.find(({ flags }) => flags.includes("myself"))?.flags.includes("master") || await inStep(server));
       }));
       return well.every(Boolean);
-    }, "the Cluster is well");
+    };
+    await until(isWell, "the Cluster is well", HANG_MS);
   }
 
   /** The number of the last election of which a node knows, of all masters. */
@@ -138,11 +140,12 @@ export class ClusterDeployment implements AsyncDisposable {
   /** Waits until another node than this one is the master of a key's slot, and says so itself. Gives it. */
   async promoted(key: string, old: ClusterNode): Promise<ClusterNode> {
     let next: ClusterNode | undefined;
-    await until(async () => {
+    const isPromoted = async () => {
       next = await this.masterOf(key).catch(() => undefined);
       if (next === undefined || next === old) return false;
       return String(await next.server.command("CLUSTER", "INFO").catch(() => "")).includes("cluster_state:ok");
-    }, `another node is the master of ${key}`);
+    };
+    await until(isPromoted, `another node is the master of ${key}`, HANG_MS);
     return next!;
   }
 

@@ -105,7 +105,7 @@ async function contend(cluster: ClusterDeployment) {
     cluster.connect({ scaleReads: "slave", enableAutoPipelining: true }),
     cluster.adopt(new Cluster5(cluster.addresses)),
   ];
-  const lock = await acquire(holder, "a", { lease: 60_000, renew: 200 });
+  const lock = await acquire(holder, "a", { lease: 300_000, renew: 200 });
   const served = waiters(clients.map((client) => redis(client)), 50, LEASE);
   await until(async () => await holder.zcard(QUEUE) === 50, "all are queued");
   return { lock, served };

@@ -81,7 +81,8 @@ export function waiters(stores: readonly Store[], count: number, lease: number):
     await using lock = await acquire(stores[i % stores.length]!, "a", { lease, strict: false });
     fences.push(lock.fence);
   });
-  return deadline(Promise.all(all), LIMIT).then(() => fences);
+  // They may wait for a new master, and for clients that look for it.
+  return deadline(Promise.all(all), 3 * LIMIT).then(() => fences);
 }
 
 /** The code of the error that a promise rejects with, if any. */

@@ -57,7 +57,7 @@ Deno.test("acquire() serves 50 waiters behind Sentinel although the master hangs
     deployment.connect({ failoverDetector: true }),
     deployment.adopt(new Redis5({ ...deployment.address, ...noticing, retryStrategy: () => 50 })),
   ];
-  const lock = await acquire(holder, "a", { lease: 60_000, renew: false });
+  const lock = await acquire(holder, "a", { lease: 300_000, renew: false });
   const served = waiters(clients.map((client) => redis(client)), 50, 5_000);
   await until(async () => await holder.zcard("{lock:a}:queue") === 50, "all are queued");
   const old = await deployment.master();
@@ -73,7 +73,7 @@ Deno.test("acquire() serves 50 waiters behind Sentinel although the master hangs
 Deno.test("acquire() passes a Sentinel that hangs only if the client sets a time-out", async () => {
   await using deployment = await SentinelDeployment.start({ replicas: 0, sentinels: 2 });
   deployment.sentinels[0]!.freeze();
-  await using lock = await acquire(deployment.connect({ sentinelCommandTimeout: 500 }), "a", { wait: 20_000 });
+  await using lock = await acquire(deployment.connect({ sentinelCommandTimeout: 500 }), "a", { wait: HANG_MS });
   assert(lock.held);
   assertEquals(await code(acquire(deployment.connect(), "b", { wait: 2_000 })), "store");
 });
