@@ -64,7 +64,7 @@ for (const { kind, cohort } of PLACES) {
     await using fixture = await Fixture.open(kind);
     const workers = await fixture.workers(3, cohort);
     // So long that no holder loses it on a busy machine.
-    const options = { permits: 2, lease: 1_500 };
+    const options = { permits: 2, lease: 10_000 };
     for (const worker of workers.slice(0, 2)) {
       await worker.ask({ do: "acquire", name: "pool", options }, "granted");
     }

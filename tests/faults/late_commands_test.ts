@@ -10,10 +10,10 @@ import { TcpProxy } from "../support/tcp_proxy.ts";
 import { until } from "../support/until.ts";
 
 /** Much longer than a test, in milliseconds. */
-const LEASE = 60_000;
+const LEASE = 180_000;
 
 /** Shorter, and longer than a step of a test takes on a busy machine, in milliseconds. */
-const SHORTER = 20_000;
+const SHORTER = 60_000;
 
 const KINDS = { exclusive: {}, shared: { mode: "shared" }, permits: { permits: 2 }, owner: { owner: "me" } } as const;
 
@@ -91,7 +91,8 @@ Deno.test("acquire() that steals and is sent twice does not revoke a later holde
   await next.extend();
   await next.release();
   await assertRejects(() => holder.release(), LockLostError);
-  assertEquals(await server.leftovers(), []);
+  // The thief gives back in the background.
+  await until(async () => (await server.leftovers()).length === 0, "nothing is left");
 });
 
 /** Returns a client behind the proxy, connected. */

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, LockTimeoutError, StoreError, tryAcquire } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import { closed, RedisServer } from "../support/redis_server.ts";
-import { until } from "../support/until.ts";
+import { HANG_MS, until } from "../support/until.ts";
 
 const CYCLES = 1_000;
 
@@ -47,8 +47,8 @@ Deno.test("acquire() leaves no connection when its client is closed while wake-u
     subscribers.push(subscriber);
     return subscriber;
   };
-  await admin.set("lock:a", "other", "PX", 60_000);
-  const waiting = acquire(client, "a", { wait: 20_000 });
+  await admin.set("lock:a", "other", "PX", 10 * HANG_MS);
+  const waiting = acquire(client, "a", { wait: 5 * HANG_MS });
   await until(async () => await admin.zcard("{lock:a}:queue") === 1, "the waiter is queued");
   const pubsub = async () => String(await admin.call("CLIENT", "LIST", "TYPE", "pubsub")).trim() !== "";
   await until(pubsub, "it can be woken");

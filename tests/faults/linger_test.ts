@@ -21,7 +21,7 @@ async function lingering(fixture: Fixture, linger: number) {
 
 Deno.test("cohort() that is killed while it lingers blocks nobody for its whole lease", async () => {
   await using fixture = await Fixture.open("redis");
-  const { client, worker } = await lingering(fixture, 3_000);
+  const { client, worker } = await lingering(fixture, 10_000);
   assert(await client.pttl("lock:a") > 0, "it lingers");
   await worker.kill();
   await (await acquire(redis(client), "a", { wait: 60_000 })).release();

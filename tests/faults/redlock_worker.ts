@@ -28,6 +28,8 @@ export interface Outcome {
   readonly taken: number;
   /** Those that it has refused. */
   readonly refused: number;
+  /** The fences of the turns after which the lock was not held any more: others may have had theirs before. */
+  readonly late: readonly string[];
   /** How often a lock could not be acquired, or was lost: the codes of the errors. */
   readonly failures: readonly LockError["code"][];
 }
@@ -60,12 +62,14 @@ const clients = masters.map((port) => {
 const store = redlock(clients, { nodeTimeout });
 let taken = 0;
 let refused = 0;
+const late: string[] = [];
 const failures: LockError["code"][] = [];
 while (taken < updates) {
   try {
     await using lock = await acquire(store, "a", { lease });
     const fence = `${lock.fence}`;
     const number = Number(await server.eval(READ, 3, "number", "fence", "turns", fence));
+    if (!lock.held) late.push(fence);
     if (number >= 0 && await server.eval(WRITE, 2, "number", "fence", fence, number + 1) === 1) taken++;
     else refused++;
   } catch (error) {
@@ -73,6 +77,6 @@ while (taken < updates) {
     failures.push(error.code);
   }
 }
-const outcome: Outcome = { taken, refused, failures };
+const outcome: Outcome = { taken, refused, late, failures };
 console.log(JSON.stringify(outcome));
 Deno.exit();

@@ -8,8 +8,8 @@ import { HANG_MS, until } from "../support/until.ts";
 
 const HOUR = 3_600_000;
 
-/** How often the locks are renewed, in milliseconds. */
-const RENEW = 200;
+/** How long locks are leased whose end is waited for, and how often all are renewed, in milliseconds. */
+const [LEASE, RENEW] = [10_000, 200];
 
 /** A server whose wall clock can be set while it runs. */
 class ShiftedServer implements AsyncDisposable {
@@ -52,7 +52,7 @@ Deno.test("Lock finds its end at the next renewal when the server's clock is set
   const { server } = shifted;
   const [client, other] = [server.connect(), server.connect()];
   const long = await acquire(client, "long", { lease: 60_000, renew: RENEW });
-  const contended = await acquire(client, "contended", { lease: 1_000, renew: RENEW });
+  const contended = await acquire(client, "contended", { lease: LEASE, renew: RENEW });
   const waiting = acquire(other, "contended", { lease: 60_000, wait: HANG_MS });
   await queued(other, "contended");
 
@@ -82,7 +82,7 @@ Deno.test("fences rise and waiters are served when the server's clock is set bac
   let [last, before] = [0n, 0];
   for (const shift of [0, -HOUR, HOUR, -HOUR, 0]) {
     // The waiter looks again when this lease would end, in case its place in the queue has expired.
-    const holder = await acquire(client, "a", { lease: 1_000, renew: RENEW });
+    const holder = await acquire(client, "a", { lease: LEASE, renew: RENEW });
     assert(holder.fence > last, `${holder.fence} after ${last}`);
     const waiting = acquire(other, "a", { lease: 60_000, wait: HANG_MS });
     await queued(other, "a");
@@ -101,8 +101,7 @@ Deno.test("acquire() is served when the holder dies after the server's clock was
   await using shifted = await ShiftedServer.start();
   const { server } = shifted;
   const [client, other] = [server.connect(), server.connect()];
-  const lease = 1_000;
-  const lock = await acquire(client, "a", { lease, renew: RENEW });
+  const lock = await acquire(client, "a", { lease: LEASE, renew: RENEW });
   await shifted.shift(-HOUR);
   // The first renewal after that puts right when the lease ends.
   await lock.extend();

@@ -8,19 +8,20 @@ import { DenoProcess } from "../support/deno_process.ts";
 import { closed, RedisServer } from "../support/redis_server.ts";
 import type { End, Plan } from "./phases.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
-import { until } from "../support/until.ts";
+import { HANG_MS, until } from "../support/until.ts";
 
 /** How long the process may run, in milliseconds: every call settles much earlier. */
-const RUN_LIMIT = 60_000;
+const RUN_LIMIT = 120_000;
 
 /** How long a server that comes back stays away, in milliseconds: a few of the client's attempts to connect. */
 const DOWN = 300;
 
 /**
  * How long the locks are leased, in milliseconds: a lease is over soon when its server stays down, and not before it is
- * back, however long that takes on a loaded machine. And how often they are renewed.
+ * back, however long that takes on a loaded machine. And how often they are renewed. The first is also how long the
+ * process waits when the server stays down: less than the 10 s for which faults are retried.
  */
-const [LEASE, LONG_LEASE, RENEW] = [1_600, 20_000, 200];
+const [LEASE, LONG_LEASE, RENEW] = [6_000, 20_000, 200];
 
 /** How long they are held, in milliseconds: less than their leases, and much longer. */
 const [SHORT, LONG] = [100, 60_000];
@@ -141,7 +142,7 @@ for (const returns of [true, false]) {
       })),
       lease: returns ? LONG_LEASE : LEASE,
       renew: RENEW,
-      wait: returns ? 10_000 : LEASE,
+      wait: returns ? HANG_MS : LEASE,
       linger: returns ? 0 : LEASE + GIVING_BACK,
     };
     const process = stack.use(new DenoProcess(import.meta.resolve("./phases.ts"), JSON.stringify(plan)));

@@ -111,14 +111,14 @@ function held(name: string): Lock {
 
 /**
  * A critical section. It fails if another process is inside as well: only one can make a file that must not exist. It
- * raises a counter, by reading and writing it, and writes down whose turn it was, with the fence.
+ * raises a counter, by reading and writing it, and writes down whose turn it was, with the fence and the time.
  */
 async function section(name: string, directory: string): Promise<void> {
   await using lock = await acquire(store, name);
   const marker = `${directory}/inside`;
   Deno.openSync(marker, { write: true, createNew: true }).close();
   const counter = Number(await Deno.readTextFile(`${directory}/counter`));
-  Deno.writeTextFileSync(`${directory}/turns`, `${lock.owner} ${lock.fence}\n`, { append: true });
+  Deno.writeTextFileSync(`${directory}/turns`, `${lock.owner} ${lock.fence} ${Date.now()}\n`, { append: true });
   await Deno.writeTextFile(`${directory}/counter`, `${counter + 1}`);
   Deno.removeSync(marker);
 }

@@ -1,4 +1,5 @@
 import type { CohortOptions } from "../../src/cohort/mod.ts";
+import { RESERVATION_MS } from "../../src/stores/redis/constants.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { DenoProcess } from "../support/deno_process.ts";
 import { inTime } from "../support/in_time.ts";
@@ -9,6 +10,9 @@ import type { Command, Report } from "./worker.ts";
  * under load. What takes longer reports its progress.
  */
 const REPORT_LIMIT = 60_000;
+
+/** A waiter that does not take its turn for so long is passed over, in milliseconds: sooner on Redis than on SQLite. */
+export const PASSED_OVER_MS = RESERVATION_MS - 100;
 
 type Reported<Type extends Report["type"]> = Extract<Report, { type: Type }>;
 
@@ -89,6 +93,11 @@ export class WorkerProcess implements AsyncDisposable {
       await inTime(this.#arrival.promise, REPORT_LIMIT, "a worker reports");
     }
   }
+}
+
+/** Returns the longest time in which nobody had a turn, in milliseconds, by what sections have written down. */
+export function longestPause(turns: readonly (readonly string[])[]): number {
+  return Math.max(...turns.slice(1).map(([, , at], i) => Number(at) - Number(turns[i]![2])));
 }
 
 /** The stores that several processes can share. */

@@ -14,24 +14,30 @@ const DURATION = [500, 4_000] as const;
 
 /** What is known of lost data, and of clocks that were ahead. */
 export class LostFences {
+  readonly #now: () => number;
   #aheadUntil = 0;
   #lostAt = -Infinity;
 
+  /** Nothing was lost yet. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
   /** Notes that documents were lost. Their fences are only outdone by clocks that have gone on since. */
   lost(): void {
-    this.#lostAt = performance.now();
+    this.#lostAt = this.#now();
   }
 
   /** Whether a clock may be so many milliseconds behind. */
   mayBeBehind(ms: number): boolean {
-    return performance.now() > this.#lostAt + ms + 1_000;
+    return this.#now() > this.#lostAt + ms + 1_000;
   }
 
   /**
    * Whether documents may be lost: no fence in them is from a clock that was ahead, or all clocks have gone on since.
    */
   mayLose(): boolean {
-    return performance.now() > this.#aheadUntil;
+    return this.#now() > this.#aheadUntil;
   }
 
   /** Notes that clocks are up to so many milliseconds wrong, while something lasts. */
@@ -40,7 +46,7 @@ export class LostFences {
     try {
       await during();
     } finally {
-      this.#aheadUntil = performance.now() + ms + 1_000;
+      this.#aheadUntil = this.#now() + ms + 1_000;
     }
   }
 }

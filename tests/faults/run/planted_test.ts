@@ -4,7 +4,7 @@ import { acquire, type Store } from "@holdfast/lock";
 import { type Backend, cas } from "@holdfast/lock/cas";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { Documents, memoryBackend } from "../../engine/memory_backend.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { check } from "../../verification/history/check.ts";
 import { type Grant, now } from "../../verification/history/history.ts";
 import { DataDirectory } from "./directory.ts";
@@ -16,14 +16,14 @@ import { Witness } from "./witness.ts";
 import type { Remains } from "./work.ts";
 
 /** How often the lock is acquired through each store, how long it is held and its lease, in milliseconds. */
-const [TURNS, HELD, LEASE] = [3, 150, 100];
+const [TURNS, HELD, LEASE] = [3, 400, 100];
 
 /** Acquires a lock through several stores at the same time, and returns the rules that were broken. */
 async function broken(stores: readonly Store[]): Promise<string[]> {
   const grants: Grant[] = [];
   const use = async (store: Store) => {
     const start = now();
-    const lock = await acquire(store, "a", { lease: LEASE, wait: 10_000 });
+    const lock = await acquire(store, "a", { lease: LEASE, wait: HANG_MS });
     const end = now();
     let believed = start;
     while (now() < end + HELD && lock.held) {

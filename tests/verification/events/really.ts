@@ -1,6 +1,7 @@
 import { assert } from "@std/assert";
 import { SystemClock } from "../../../src/time/clock.ts";
 import { connected, type Place, testOn } from "../../places/place.ts";
+import { HANG_MS } from "../../support/until.ts";
 import { endsOnce, plansOf, type Times } from "./ends.ts";
 
 /** Times that are short enough to wait for. */
@@ -19,7 +20,7 @@ export function reallyEndsOnce(place: Place, runs = 20): void {
     const counts = await endsOnce(plans, runs, () => ({
       store,
       clock: new SystemClock(),
-      lateMs: 2_000,
+      lateMs: HANG_MS,
       pass: async (all) => {
         await all;
       },

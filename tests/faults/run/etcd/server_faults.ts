@@ -12,7 +12,7 @@ import { freezing } from "../freezing.ts";
 const DURATION = [20, 3_000] as const;
 
 /** How long members may take to be well again, in milliseconds. */
-const WELL_MS = 30_000;
+const WELL_MS = 60_000;
 
 /** Members, and the ways on which they reach each other. */
 export interface EtcdWard {

@@ -98,7 +98,7 @@ for (const back of [true, false]) {
     const over = new AbortController();
     const reported: number[] = [];
     const { clients, restored, having } = await quorum(stack, {
-      lease: 3_000,
+      lease: 10_000,
       putBack(node) {
         reported.push(node);
         over.abort();

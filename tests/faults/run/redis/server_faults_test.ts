@@ -86,16 +86,23 @@ Deno.test({
 Deno.test("promoting() ends a breach anew when another failover has followed", async () => {
   await using deployment = await SentinelDeployment.start();
   let ends = 0;
-  const epoch = () => deployment.epoch();
+  const epochs = new Set<number>();
+  const epoch = async () => {
+    const last = await deployment.epoch();
+    epochs.add(last);
+    return last;
+  };
   await promoting(epoch, () => ends++, () => deployment.ready());
-  assertEquals(ends, 1, "no other failover has followed");
+  // On a slow machine another failover may have followed.
+  assertEquals(ends, epochs.size);
+  ends = 0;
   await promoting(epoch, () => ends++, async () => void await deployment.failover());
-  assertEquals(ends, 3);
+  assertEquals(ends, 2);
   await deployment.ready();
   const failing = promoting(epoch, () => ends++, async () => {
     await deployment.failover();
     throw new Error("nothing is in order");
   });
   await assertRejects(() => failing, Error, "nothing is in order");
-  assertEquals(ends, 5);
+  assertEquals(ends, 4);
 });
