@@ -14,6 +14,7 @@ import {
 import { acquireFrom } from "../src/lock/acquisition.ts";
 import { SystemClock } from "../src/time/clock.ts";
 import { checkAcquireOptions } from "../src/lock/options.ts";
+import { onClock } from "./simulation/handoff/stores.ts";
 import { busy, granted, hanging, inTurn, refused, ScriptedStore, unreachable } from "./support/scripted_store.ts";
 import { settled, VirtualClock } from "./support/virtual_clock.ts";
 
@@ -219,11 +220,12 @@ Deno.test("acquireAll() whose time is over gives up each wait with timeout, not 
 });
 
 Deno.test("acquireAll() whose time is over while nothing is answered gives up with store", async () => {
-  const store = new ScriptedStore(new SystemClock());
+  const clock = new VirtualClock();
+  const store = onClock(new ScriptedStore(clock), clock);
   store.onAttempt = hanging;
-  const alive = setInterval(() => {}, 1_000);
-  await assertRejects(() => acquireAll(store, ["a", "b"], { wait: 30 }), StoreError);
-  clearInterval(alive);
+  const rejected = assertRejects(() => acquireAll(store, ["a", "b"], { wait: 30 }), StoreError);
+  await clock.advance(HOUR);
+  await rejected;
   assertEquals(gaveUp(store.events).map(({ name, reason }) => [name, reason]), [["a", "store"], ["b", "store"]]);
 });
 

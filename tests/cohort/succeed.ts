@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
  */
 export async function checkSuccession(open: (observer?: Observer) => Store): Promise<void> {
   let waiting = 0;
-  await using store = cohort(open(({ type }) => void (waiting += Number(type === "waiting"))), { keep: 1_000 });
+  await using store = cohort(open(({ type }) => void (waiting += Number(type === "waiting"))), { keep: 60_000 });
   const other = open();
   const holder = await acquire(other, "a");
   const enough = new AbortController();

@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
 import { acquire, type Lock, type LockTarget, type Store } from "@holdfast/lock";
-import { until } from "../support/until.ts";
+import { HANG_MS, until } from "../support/until.ts";
 import { microtasks } from "./scene.ts";
 
 /**
@@ -13,7 +13,7 @@ export type LockObject = readonly [what: string, target: LockTarget, options?: {
 const REVOCATIONS: Readonly<
   Record<string, (target: LockTarget, name: string) => Promise<Lock | undefined> | undefined>
 > = {
-  steal: (target, name) => acquire(target, name, { steal: true, wait: 10_000 }),
+  steal: (target, name) => acquire(target, name, { steal: true, wait: HANG_MS }),
   evict: (target, name) => (target as Partial<Store>).evict?.(name).then(() => undefined),
 };
 

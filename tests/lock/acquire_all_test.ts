@@ -14,6 +14,7 @@ import { memory } from "@holdfast/lock/memory";
 import { getEventListeners } from "node:events";
 import { busy, granted, hanging, refused, ScriptedStore, unreachable } from "../support/scripted_store.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
+import { asCallersSee } from "../handoff/scene.ts";
 import { onClock } from "../simulation/handoff/stores.ts";
 
 const HOUR = 3_600_000;
@@ -36,12 +37,12 @@ function over(right: MemoryStore, wrong: Partial<Store>): Store {
 
 Deno.test("acquireAll() holds all names, each once and sorted, and releases them together", async () => {
   const store = scene();
-  const locks = await acquireAll(store, ["b", "a", "b", "c"]);
+  const locks = await acquireAll(store, ["b", "a", "b", "c"], { lease: HOUR });
   assertEquals(locks.names, ["a", "b", "c"]);
   assertEquals([...locks.fences.keys()], ["a", "b", "c"]);
   assert([...locks.fences.values()].every((fence) => fence > 0n));
   assertEquals([locks.held, locks.signal.aborted, store.names.length], [true, false, 3]);
-  assert(locks.remaining() > 29_000, String(locks.remaining()));
+  assert(locks.remaining() > HOUR / 2, String(locks.remaining()));
   for (const name of locks.names) assertEquals(await tryAcquire(store, name), null);
   await locks.release();
   await locks.release();
@@ -105,7 +106,8 @@ Deno.test("acquireAll() that is aborted holds nothing, and rejects with the reas
 const RELEASE_TRIED_MS = 4_900;
 
 Deno.test("acquireAll() ends within its time although the store hangs at a release", async () => {
-  const right = scene();
+  const clock = new VirtualClock();
+  const right = new MemoryStore(undefined, clock);
   const thaw = Promise.withResolvers<void>();
   const store = over(right, {
     release: async (claim) => {
@@ -113,22 +115,21 @@ Deno.test("acquireAll() ends within its time although the store hangs at a relea
       return await right.release(claim);
     },
   });
+  onClock(store, clock);
   await using b = await acquire(right, "b");
-  // A wait does not keep the process alive.
-  let tried = false;
-  const alive = setTimeout(() => tried = true, RELEASE_TRIED_MS);
-  await assertRejects(() => acquireAll(store, ["a", "b", "c"], { wait: 50 }), LockTimeoutError, '"b"');
-  clearTimeout(alive);
+  let error: unknown;
+  acquireAll(store, ["a", "b", "c"], { wait: 50 }).catch((reason) => error = reason);
+  await clock.advance(RELEASE_TRIED_MS);
+  assertInstanceOf(error, LockTimeoutError, "it does not wait for the release");
+  assert(error.message.includes('"b"'), error.message);
   thaw.resolve();
-  assert(!tried, "it does not wait for the release");
-  while (right.names.length > 1) await new Promise((resolve) => setTimeout(resolve, 1));
-  assert(b.held);
-  // The clock puts its timer away in the next turn.
-  await new Promise((resolve) => setTimeout(resolve, 1));
+  await settled();
+  assertEquals([right.names, b.held], [["b"], true]);
 });
 
 Deno.test("acquireAll() reports the fault within its time although a release hangs", async () => {
-  const right = scene();
+  const clock = new VirtualClock();
+  const right = new MemoryStore(undefined, clock);
   const thaw = Promise.withResolvers<void>();
   const store = over(right, {
     attempt: (claim, options) => {
@@ -139,15 +140,15 @@ Deno.test("acquireAll() reports the fault within its time although a release han
       return await right.release(claim);
     },
   });
-  let tried = false;
-  const alive = setTimeout(() => tried = true, RELEASE_TRIED_MS);
-  await assertRejects(() => acquireAll(store, ["a", "b"], { wait: 50 }), StoreError, "NOPERM");
-  clearTimeout(alive);
+  onClock(store, clock);
+  let error: unknown;
+  acquireAll(store, ["a", "b"], { wait: 50 }).catch((reason) => error = reason);
+  await clock.advance(RELEASE_TRIED_MS);
+  assertInstanceOf(error, StoreError, "it does not wait for the release");
+  assert(error.message.includes("NOPERM"), error.message);
   thaw.resolve();
-  assert(!tried, "it does not wait for the release");
-  while (right.names.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
-  // The clock puts its timer away in the next turn.
-  await new Promise((resolve) => setTimeout(resolve, 1));
+  await settled();
+  assertEquals(right.names, []);
 });
 
 Deno.test("acquireAll() holds the names that it was given, whatever becomes of their array", async () => {
@@ -278,7 +279,7 @@ Deno.test("acquireAll() of names that fail at times never deadlocks or shares a 
 
 Deno.test("acquireAll() of overlapping names never deadlocks or shares a name", async () => {
   const store = scene();
-  const sections = await overlap(store, ["a", "b", "c", "d", "e"], { workers: 12, each: 10, wait: 20_000 });
+  const sections = await overlap(store, ["a", "b", "c", "d", "e"], { workers: 12, each: 10, wait: 60_000 });
   assertEquals([sections, store.names], [120, []]);
 });
 
@@ -309,19 +310,21 @@ Deno.test("MultiLock that is disposed of rejects when it was lost, unless it is 
 });
 
 Deno.test("MultiLock extends all of its leases", async () => {
-  await using locks = await acquireAll(memory(), ["a", "b"], { lease: 1_000 });
-  assert(locks.remaining() <= 1_000);
-  await locks.extend(60_000);
-  assert(locks.remaining() > 50_000);
+  await using locks = await acquireAll(memory(), ["a", "b"], { lease: 60_000 });
+  assert(locks.remaining() <= 60_000);
+  await locks.extend(HOUR);
+  assert(locks.remaining() > HOUR / 2);
   await assertRejects(() => locks.extend(1), RangeError, "lease");
 });
 
 Deno.test("acquireAll() begins again when it lost one lock while it waited for another", async () => {
-  const store = scene();
+  const clock = new VirtualClock();
+  const store = onClock(asCallersSee(new MemoryStore(undefined, clock), clock), clock);
   const b = await acquire(store, "b");
   const waiting = acquireAll(store, ["a", "b"], { lease: 500, renew: false });
-  await new Promise((resolve) => setTimeout(resolve, 700));
+  await clock.advance(700);
   await b.release();
+  await clock.advance(400);
   await using locks = await waiting;
   assertEquals([locks.names, locks.held], [["a", "b"], true]);
 });
@@ -420,7 +423,8 @@ Deno.test("acquireAll() does not wait for a busy name when another one fails for
 });
 
 Deno.test("acquireAll() rejects only when it has released the names that it holds", async () => {
-  const store = new ScriptedStore(new SystemClock());
+  const clock = new VirtualClock();
+  const store = onClock(new ScriptedStore(clock), clock);
   const released = Promise.withResolvers<boolean>();
   store.onAttempt = ({ name }) => name === "a" ? granted(1n) : refused();
   store.onRelease = ({ name }) => name === "a" ? released.promise : true;
@@ -436,9 +440,10 @@ Deno.test("acquireAll() rejects only when it has released the names that it hold
 
 Deno.test("acquireAll() whose time is over rejects only when all is released", async () => {
   for (const wait of [20, 40, 60]) {
-    const right = scene();
+    const clock = new VirtualClock();
+    const right = new MemoryStore(undefined, clock);
     await using b = await acquire(right, "b");
-    const trip = () => new Promise((resolve) => setTimeout(resolve, 30));
+    const trip = () => clock.sleep(30);
     const store = over(right, {
       attempt: async (claim, options) => {
         await trip();
@@ -451,8 +456,13 @@ Deno.test("acquireAll() whose time is over rejects only when all is released", a
         return await right.release(claim);
       },
     });
-    await assertRejects(() => acquireAll(store, ["a", "b", "c"], { wait }), LockTimeoutError, '"b"');
-    assertEquals(right.names, ["b"]);
+    onClock(store, clock);
+    const names = acquireAll(store, ["a", "b", "c"], { wait }).catch((error) => {
+      assert(error instanceof LockTimeoutError && error.message.includes('"b"'), `${error}`);
+      return right.names;
+    });
+    await clock.advance(1_000);
+    assertEquals(await names, ["b"]);
     assert(b.held);
   }
 });

@@ -4,6 +4,7 @@ import { acquire, LockLostError } from "@holdfast/lock";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { DatabaseSync } from "node:sqlite";
 import type { Claim } from "../../../../src/contract/store.ts";
+import { HANG_MS } from "../../../support/until.ts";
 import { settled } from "../../../support/virtual_clock.ts";
 import { ask, claimOf, LEASE, testWithFixture } from "../fixture.ts";
 
@@ -89,13 +90,13 @@ testWithFixture("revocation() stops polling when the file is closed", async (fix
 testWithFixture("acquire() with steal soon aborts the holder's signal", async (fixture) => {
   using mine = sqlite(fixture.path);
   using theirs = sqlite(fixture.path);
-  const lost = await acquire(mine, "name");
+  // Its next renewal would come after 20 minutes.
+  const lost = await acquire(mine, "name", { lease: 3_600_000 });
   const aborted = new Promise<unknown>((resolve) =>
     lost.signal.addEventListener("abort", () => resolve(lost.signal.reason))
   );
   await using thief = await acquire(theirs, "name", { steal: true });
-  // Its next renewal would come after 10 s.
-  assertInstanceOf(await deadline(aborted, 5_000), LockLostError);
+  assertInstanceOf(await deadline(aborted, HANG_MS), LockLostError);
   assert(!lost.held);
   assert(thief.fence > lost.fence);
   await assertRejects(() => lost.release(), LockLostError);
