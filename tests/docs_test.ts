@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as exported from "@holdfast/lock";
 import { DEPLOYMENTS } from "./faults/run/options.ts";
 import { Masters } from "./support/masters.ts";
-import { until } from "./support/until.ts";
+import { HANG_MS, until } from "./support/until.ts";
 import { RULE } from "./stores/redis/rights.ts";
 import { MEMBERS, sourceFiles, SOURCES, textOf } from "./support/test_files.ts";
 import { runSource } from "./support/run_source.ts";
@@ -151,18 +151,20 @@ Deno.test("the README and the pages of docs/ have examples that run and end by t
   assert(found.length >= 15, "the examples were found");
   const outputs: string[] = [];
   for (const { name, code } of found) {
-    outputs.push(await run(code, servers));
-    // A node that is slower than the majority may not hear of the release any more when its client is closed right
-    // after it: what that node holds ends with its lease, of 30 s, and the next example asks that server again.
-    await until(async () => (await servers.leftovers()).length === 0, `nothing is left of ${name}`, 40_000);
-  }
-  assert(outputs.some((output) => /fence \d{16}/.test(output)), "an example prints its fence");
-  // What an example says that it prints, it prints.
-  for (const [i, { name, code }] of found.entries()) {
-    for (const [, line] of code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)) {
-      assert(outputs[i]!.split("\n").includes(line!), `${name} prints ${line}: ${outputs[i]}`);
+    const lines = Array.from(code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm), ([, line]) => line!);
+    // What an example says that it prints, it prints: unless a slow moment takes some of a lease or of a pause.
+    let missing = true;
+    for (let tries = 1; missing; tries++) {
+      const output = await run(code, servers);
+      outputs.push(output);
+      missing = lines.some((line) => !output.split("\n").includes(line));
+      assert(!missing || tries < 3, `${name} prints ${lines}: ${output}`);
+      // A node that is slower than the majority may not hear of the release any more when its client is closed right
+      // after it: what that node holds ends with its lease, of 30 s, and the next example asks that server again.
+      await until(async () => (await servers.leftovers()).length === 0, `nothing is left of ${name}`, HANG_MS);
     }
   }
+  assert(outputs.some((output) => /fence \d{16}/.test(output)), "an example prints its fence");
 });
 
 Deno.test("the first example of the README runs over ioredis and over node-redis, too", async () => {

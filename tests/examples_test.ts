@@ -45,8 +45,8 @@ Deno.test("examples/cron.ts runs the job again when the process that ran it is k
   using directory = new Directory();
   await using first = start(directory, "cron.ts", "sqlite:locks.db", NIGHT);
   await first.printed("writing");
-  await using second = start(directory, "cron.ts", "sqlite:locks.db", NIGHT);
   first.kill("SIGKILL");
+  await using second = start(directory, "cron.ts", "sqlite:locks.db", NIGHT);
   await second.printed("is written");
   assert(!first.output.includes("is written"), `${first}`);
 });
@@ -102,6 +102,15 @@ async function addressOf(server: Program): Promise<string> {
   return server.output.match(/^listening on (\S+)$/m)![1]!;
 }
 
+/** Asks a server of an example, again while that is busy: on a slow machine a wait may end. Returns the answer. */
+async function answered(...request: Parameters<typeof fetch>): Promise<{ status: number; text: string }> {
+  for (;;) {
+    const response = await fetch(...request);
+    const text = await response.text();
+    if (response.status !== 503) return { status: response.status, text };
+  }
+}
+
 async function withdraw(address: string): Promise<number> {
   const response = await fetch(`${address}/users/ada/withdraw/30`, { method: "POST" });
   await response.body?.cancel();
@@ -138,7 +147,8 @@ Deno.test("examples/deno_deploy.ts never overdraws although a user asks several 
   using directory = new Directory();
   await using server = new Program(directory, "deno_deploy.ts", ["kv.db", "0"]);
   const address = await addressOf(server);
-  const statuses = await Promise.all(Array.from({ length: 6 }, () => withdraw(address)));
+  const ask = () => answered(`${address}/users/ada/withdraw/30`, { method: "POST" });
+  const statuses = (await Promise.all(Array.from({ length: 6 }, ask))).map(({ status }) => status);
   assertEquals(statuses.sort(), [200, 200, 200, 409, 409, 409], `${server}`);
 });
 
@@ -160,7 +170,7 @@ Deno.test("examples/deno_deploy_upstash.ts writes a report once, whoever asks fo
   await using first = new Program(directory, "deno_deploy_upstash.ts", ["0"], [], env);
   await using second = new Program(directory, "deno_deploy_upstash.ts", ["0"], [], env);
   const addresses = [await addressOf(first), await addressOf(second)];
-  const ask = async (i: number) => await (await fetch(`${addresses[i % 2]}/2026-01-31`)).text();
+  const ask = async (i: number) => (await answered(`${addresses[i % 2]}/2026-01-31`)).text;
   const said = new Set(await Promise.all([0, 1, 2, 3].map(ask)));
   const [text = ""] = said;
   assert(
@@ -204,30 +214,40 @@ Deno.test("examples/invoices.ts charges each invoice once in two processes", wit
 });
 
 Deno.test("examples/invoices.ts writes nothing in a worker that was paused past its lease", withPostgres!, async () => {
-  using directory = new Directory();
-  await using server = await PostgresServer.start();
-  const locks = `sqlite:${directory.path}/locks.db`;
-  const flags = permissionsOf(locks);
-  await using first = new Program(directory, "invoices.ts", [server.url, locks], flags);
-  await first.printed("charging invoice 1 ");
-  first.kill("SIGSTOP");
-  await using second = new Program(directory, "invoices.ts", [server.url, locks], flags);
-  assertEquals(await second.status(), 0, `${second}`);
-  first.kill("SIGCONT");
-  assertEquals(await first.status(), 0, `${first}`);
-  assertEquals(charged([first, second]), [1, 2, 3, 4], `${first}${second}`);
-  assert(/^invoice \d is left to another worker: Lost lock/m.test(first.output), `${first}`);
+  for (let tries = 1;; tries++) {
+    using directory = new Directory();
+    await using server = await PostgresServer.start();
+    const locks = `sqlite:${directory.path}/locks.db`;
+    const flags = permissionsOf(locks);
+    await using first = new Program(directory, "invoices.ts", [server.url, locks], flags);
+    await first.printed("charging invoice 1 ");
+    first.kill("SIGSTOP");
+    await using second = new Program(directory, "invoices.ts", [server.url, locks], flags);
+    assertEquals(await second.status(), 0, `${second}`);
+    // It may have been paused between two invoices, when this process was held up.
+    if (first.output.includes("is charged") && tries < 3) continue;
+    first.kill("SIGCONT");
+    assertEquals(await first.status(), 0, `${first}`);
+    assertEquals(charged([first, second]), [1, 2, 3, 4], `${first}${second}`);
+    assert(/^invoice \d is left to another worker: Lost lock/m.test(first.output), `${first}`);
+    return;
+  }
 });
 
 Deno.test("examples/observer.ts tells of a slow wait and of a lost lock", async () => {
-  using directory = new Directory();
-  await using program = start(directory, "observer.ts");
-  assertEquals(await program.status(), 0, `${program}`);
-  assert(/^slow: .*"invoice:42"$/m.test(program.output), `${program}`);
-  assert(/^lost \(expired\): "report": Lost lock "report"/m.test(program.output), `${program}`);
-  assert(program.output.includes("the report is stopped\n"), `${program}`);
-  const counts = JSON.parse(program.output.trimEnd().split("\n").at(-1)!);
-  assertEquals([counts.acquired, counts.waiting, counts.lost], [3, 1, 1], `${program}`);
+  for (let tries = 1;; tries++) {
+    using directory = new Directory();
+    await using program = start(directory, "observer.ts");
+    assertEquals(await program.status(), 0, `${program}`);
+    // A grant may come too late for its lease of 100 ms, and is asked for again.
+    if (/^fault: /m.test(program.output) && tries < 3) continue;
+    assert(/^slow: .*"invoice:42"$/m.test(program.output), `${program}`);
+    assert(/^lost \(expired\): "report": Lost lock "report"/m.test(program.output), `${program}`);
+    assert(program.output.includes("the report is stopped\n"), `${program}`);
+    const counts = JSON.parse(program.output.trimEnd().split("\n").at(-1)!);
+    assertEquals([counts.acquired, counts.waiting, counts.lost], [3, 1, 1], `${program}`);
+    return;
+  }
 });
 
 Deno.test("examples/fenced_update.ts refuses the write of a stale holder", async () => {
@@ -251,13 +271,14 @@ Deno.test("examples/sigterm.ts releases its lock, or stops waiting, when it is s
   using directory = new Directory();
   await using first = start(directory, "sigterm.ts");
   await first.printed("working");
+  // Both at once: it works for 10 s only.
   await using second = start(directory, "sigterm.ts");
+  await using third = start(directory, "sigterm.ts");
   await second.printed("waiting");
   second.kill("SIGTERM");
   assertEquals(await second.status(), 143, `${second}`);
   assert(!second.output.includes("working"), `${second}`);
 
-  await using third = start(directory, "sigterm.ts");
   await third.printed("waiting");
   first.kill("SIGINT");
   const stopped = performance.now();

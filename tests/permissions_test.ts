@@ -64,7 +64,12 @@ const HOLDERS: Readonly<Record<string, Holder>> = {
   "valkey-glide": {
     row: "valkey-glide",
     imports: `import { GlideClient, Logger } from "@valkey/valkey-glide"; Logger.setLoggerConfig("off");`,
-    store: `await GlideClient.createClient({ addresses: [{ host: "127.0.0.1", port: PORT }] })`,
+    // By default a request may take 250 ms, and a connection 2 s.
+    store: `await GlideClient.createClient({
+      addresses: [{ host: "127.0.0.1", port: PORT }],
+      requestTimeout: 60_000,
+      advancedConfiguration: { connectionTimeout: 60_000 },
+    })`,
     start: redis,
   },
   "upstash": {
@@ -181,7 +186,7 @@ for (const [name, { row, groups = 1, imports, store, start, ignore = false }] of
       const flags = flagsOf(row).slice(0, groups).join(" ").split(" ").filter((flag) => flag !== "");
       const program = place(`${imports}
         import { acquire } from "@holdfast/lock";
-        const lock = await acquire(${store}, "a", { wait: 20_000 });
+        const lock = await acquire(${store}, "a", { wait: 60_000 });
         console.log(lock.held);
         await lock.release();
         Deno.exit();`);
