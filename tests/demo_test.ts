@@ -117,7 +117,8 @@ Deno.test("examples/demo.ts shows that all promises hold on Redis and leaves onl
 Deno.test("examples/demo.ts exits with 1 when something does not hold", async () => {
   using directory = new Directory();
   await using server = await RedisServer.start();
-  const args = ["--sections", "50", `redis://127.0.0.1:${server.port}`];
+  // So many that some are left for the rival when this process was held up.
+  const args = ["--sections", "200", `redis://127.0.0.1:${server.port}`];
   await using demo = new Program(directory, "demo.ts", args);
   await demo.printed("2. With a lock");
   // A rival sets the fence far ahead, and once somebody has got such a one, back again.
@@ -140,14 +141,20 @@ for (
   ] as const
 ) {
   Deno.test(`examples/demo.ts leaves nothing behind when it is stopped ${what}`, async () => {
-    using directory = new Directory();
-    await using demo = new Program(directory, "demo.ts", ["--sections", sections]);
-    await demo.printed(moment);
-    assert(directory.leftovers().length > 1, "there was nothing that it could have left behind");
-    demo.kill(signal);
-    assertEquals(await demo.status(), status, `${demo}`);
-    assertEquals(directory.leftovers(), []);
-    assert(!demo.output.includes("Everything held"), `${demo}`);
+    for (let tries = 1;; tries++) {
+      using directory = new Directory();
+      await using demo = new Program(directory, "demo.ts", ["--sections", sections]);
+      await demo.printed(moment);
+      const before = directory.leftovers();
+      demo.kill(signal);
+      // It may have ended before the signal came, when this process was held up.
+      if (await demo.status() === 0 && tries < 3) continue;
+      assert(before.length > 1, "there was nothing that it could have left behind");
+      assertEquals(await demo.status(), status, `${demo}`);
+      assertEquals(directory.leftovers(), []);
+      assert(!demo.output.includes("Everything held"), `${demo}`);
+      return;
+    }
   });
 }
 

@@ -5,7 +5,7 @@ import type { Crew, Worker } from "./crew.ts";
 export const WORKERS = 4;
 
 /** Longer than any section takes, also on a busy machine. */
-const LEASE_MS = 5_000;
+const LEASE_MS = 30_000;
 
 /** What was seen while all workers raised the counter. */
 export interface Count {

@@ -3,7 +3,7 @@ import { lines } from "./lines.ts";
 import type { Message, Order } from "./worker.ts";
 
 /** A worker that sends nothing for this long hangs: its server is frozen, or the machine is far too busy. */
-const SILENCE_MS = 15_000;
+const SILENCE_MS = 60_000;
 
 /** What all workers of one run have in common. */
 export type Run = Pick<Order, "directory" | "store" | "lock" | "sections">;
@@ -77,8 +77,8 @@ export class Worker {
     this.#input.write(new TextEncoder().encode(`${command}\n`)).catch(() => {});
   }
 
-  /** Resolves to its next message of this type, and drops those before. */
-  async receive<T extends Message["type"]>(type: T): Promise<Extract<Message, { type: T }>> {
+  /** Resolves to its next message of one of these types, and drops those before. */
+  async receive<T extends Message["type"]>(...types: T[]): Promise<Extract<Message, { type: T }>> {
     let silent = false;
     const timer = setTimeout(() => {
       silent = true;
@@ -91,7 +91,7 @@ export class Worker {
         if (done) throw new Error(`${this.author} ended too early`);
         const message: Message = JSON.parse(value);
         if (message.type === "failed") throw new Error(message.reason);
-        if (message.type === type) return message as Extract<Message, { type: T }>;
+        if (types.some((type) => type === message.type)) return message as Extract<Message, { type: T }>;
       }
     } finally {
       clearTimeout(timer);

@@ -5,6 +5,9 @@ import { paint } from "./screen.ts";
 /** Short, so that the demo is short. The default is 30 s. */
 export const LEASE_MS = 2_000;
 
+/** The lease of the process that waits: nobody waits for its end, and a busy machine must not let it end. */
+const WAITER_LEASE_MS = 30_000;
+
 /** Prints a line for the person who watches. */
 export type Narrator = (line: string) => void;
 
@@ -19,15 +22,21 @@ export async function probe(crew: Crew): Promise<void> {
 
 /** Starts two processes: one that has the lock, and one that waits for it. */
 async function pair(crew: Crew): Promise<{ a: Worker; fence: string; b: Worker }> {
-  const [a, b] = await Promise.all([
-    crew.start("hold", "process A", LEASE_MS),
-    crew.start("hold", "process B", LEASE_MS),
-  ]);
-  a.send("begin");
-  const { fence } = await a.receive("held");
-  b.send("begin");
-  await b.receive("waiting");
-  return { a, fence, b };
+  for (;;) {
+    const [a, b] = await Promise.all([
+      crew.start("hold", "process A", LEASE_MS),
+      crew.start("hold", "process B", WAITER_LEASE_MS),
+    ]);
+    a.send("begin");
+    const { fence } = await a.receive("held");
+    b.send("begin");
+    const { type } = await b.receive("waiting", "held");
+    if (type === "waiting") return { a, fence, b };
+    // The machine has held A up for longer than its lease.
+    a.kill("SIGKILL");
+    b.send("release");
+    await b.receive("released");
+  }
 }
 
 /** Kills a holder; resolves to the time in ms until the next waiter has the lock. */

@@ -30,7 +30,8 @@ export interface Order {
 
 /** What a worker sends. */
 export type Message =
-  | { readonly type: "ready" | "waiting" }
+  | { readonly type: "ready" }
+  | { readonly type: "waiting" }
   | { readonly type: "section"; readonly value: number; readonly waited: number; readonly fence: string }
   | { readonly type: "held"; readonly fence: string }
   | { readonly type: "wrote"; readonly knew: boolean; readonly accepted: boolean }
