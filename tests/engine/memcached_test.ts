@@ -78,7 +78,7 @@ backendSuite<string | undefined>((what, run) => {
 
 test("cas() on memcached tells a holder whose document was evicted that it has lost", async (server) => {
   const [held, next] = [claimOf("a"), claimOf("a")];
-  const [holder, other] = [0, 1].map(() => cas(memcached(server.connect())));
+  const [holder, other] = [0, 1].map(() => patient(cas(memcached(server.connect()))));
   const fence = await grant(holder!, held);
   for (const key of await server.keys()) await server.command(`delete ${key}`);
   const later = await grant(other!, next);

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Backend, cas } from "@holdfast/lock/cas";
 import { storeSuite } from "@holdfast/testing";
 import { backendSuite } from "./backend_suite.ts";
+import { patient } from "../support/patient.ts";
 import { redisDocuments } from "../support/redis_backend.ts";
 import { RedisServer } from "../support/redis_server.ts";
 
@@ -15,7 +16,7 @@ function crowds(backend: (redis: Redis) => Backend<string | undefined>): (readon
     capabilities: ["shared", "permits", "owner", "steal", "evict", "fences"],
     open: async () => {
       const server = await RedisServer.start();
-      return { connect: () => cas(backend(server.connect())), close: () => server[Symbol.asyncDispose]() };
+      return { connect: () => patient(cas(backend(server.connect()))), close: () => server[Symbol.asyncDispose]() };
     },
   });
   return behaviours.filter(([name]) => /at once|many callers/.test(name));

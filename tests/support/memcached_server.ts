@@ -4,7 +4,7 @@ import { inTime } from "./in_time.ts";
 import { freePort } from "./free_port.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
-import { HANG_MS } from "./until.ts";
+import { HANG_MS, until } from "./until.ts";
 
 /** What the last line of a reply begins with. */
 const LAST_LINE = /^(?:END|OK|DELETED|NOT_FOUND|BUSY|ERROR|CLIENT_ERROR|SERVER_ERROR)\b.*\r\n$/m;
@@ -50,7 +50,7 @@ export class MemcachedServer extends TestServer {
         if (stats.includes(`STAT pid ${process.pid}\r\n`)) return;
         throw new Error(`another server has taken port ${this.port}`);
       } catch (error) {
-        if (process.ended || tries === 500) throw error;
+        if (process.ended || tries === 6_000) throw error;
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     }
@@ -71,7 +71,9 @@ export class MemcachedServer extends TestServer {
 
   /** Returns the keys on the server. */
   async keys(): Promise<string[]> {
-    const dump = await this.command("lru_crawler metadump hash");
+    let dump = "BUSY";
+    // The server refuses while its crawler is at work for itself.
+    await until(async () => !(dump = await this.command("lru_crawler metadump hash")).startsWith("BUSY"), "it lists");
     return Array.from(dump.matchAll(/^key=(\S+) /gm), ([, key]) => decodeURIComponent(key!));
   }
 

@@ -3,6 +3,7 @@ import { freePort, HIGHEST_PORT } from "./free_port.ts";
 import { IdleServers } from "./idle_servers.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
 import { TestServer } from "./test_server.ts";
+import { HANG_MS } from "./until.ts";
 
 /** How long a server may take to say who it is, in milliseconds: one that is frozen accepts a connection as well. */
 const ANSWER_LIMIT_MS = 2_000;
@@ -63,7 +64,7 @@ export class RedisServer extends TestServer {
     const used = idle.take();
     if (used !== undefined) return used;
     const server = await make();
-    server.#new = await server.#renewed().catch(() => undefined);
+    server.#new = await server.#renewed(HANG_MS).catch(() => undefined);
     return server;
   }
 
@@ -83,7 +84,7 @@ export class RedisServer extends TestServer {
       try {
         return await this.#meet();
       } catch (error) {
-        if (process.ended || tries === 500) throw error;
+        if (process.ended || tries === 6_000) throw error;
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     }
@@ -101,17 +102,21 @@ export class RedisServer extends TestServer {
   }
 
   /** Makes the server as new as can be. Returns the rest: settings, users, functions, replicas, other connections. */
-  async #renewed(): Promise<string> {
+  async #renewed(limit?: number): Promise<string> {
     const all = (connection: Deno.Conn) => new Response(connection.readable).text();
-    const reply = await this.#ask([...RENEWAL, ...STATE, "QUIT"], all);
+    const reply = await this.#ask([...RENEWAL, ...STATE, "QUIT"], all, limit);
     // Of the connections one is its own. Each process has an order of its settings.
     return reply.replace(/^\$\d+$/gm, "").replace(/^id=.*$/m, "").split("\r\n").sort().join("\n");
   }
 
   /** Sends commands over a connection of their own, and returns what is read as the server writes it. */
-  async #ask(commands: readonly string[], read: (connection: Deno.Conn) => Promise<string>): Promise<string> {
+  async #ask(
+    commands: readonly string[],
+    read: (connection: Deno.Conn) => Promise<string>,
+    limit: number = ANSWER_LIMIT_MS,
+  ): Promise<string> {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
-    const id = setTimeout(() => connection.close(), ANSWER_LIMIT_MS);
+    const id = setTimeout(() => connection.close(), limit);
     try {
       await connection.write(new TextEncoder().encode(commands.map((command) => `${command}\r\n`).join("")));
       return await read(connection);
