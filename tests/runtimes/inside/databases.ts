@@ -69,14 +69,22 @@ for (const [client, url] of Object.entries(settings.databases) as [ClientName, s
   });
 
   test("a lock is renewed for longer than its lease", async ({ name, open }) => {
-    let renewals = 0;
-    const store = await open(({ type }) => {
-      if (type === "renewed") renewals++;
-    });
-    await using lock = await acquire(store, name, { lease: 2_000 });
-    await until(() => renewals >= 4, "it was renewed");
-    assertEquals(await tryAcquire(await open(), name), null);
-    assert(lock.held);
+    for (let tries = 1;; tries++) {
+      let [renewals, isLost] = [0, false];
+      const store = await open(({ type }) => {
+        if (type === "renewed") renewals++;
+        if (type === "lost") isLost = true;
+      });
+      await using lock = await acquire(store, name, { lease: 2_000, strict: false });
+      await until(() => isLost || renewals >= 4, "it was renewed");
+      const other = await tryAcquire(await open(), name);
+      const isHeld = lock.held;
+      await other?.release();
+      // A slow moment may last longer than the lease.
+      if (!isHeld && tries < 3) continue;
+      assertEquals([other?.fence, isHeld], [undefined, true]);
+      return;
+    }
   });
 
   test("guard() rolls back the transaction of a stale holder", async ({ name, database, open }) => {

@@ -35,7 +35,12 @@ async function ofNodeRedis(name: "redis" | "redis5"): Promise<Opened> {
 async function ofGlide(): Promise<Opened> {
   const { GlideClient, Logger } = await import("@valkey/valkey-glide");
   Logger.setLoggerConfig("off");
-  const client = await GlideClient.createClient({ addresses: [{ host: "127.0.0.1", port: Number(address[0]) }] });
+  const client = await GlideClient.createClient({
+    addresses: [{ host: "127.0.0.1", port: Number(address[0]) }],
+    // By default a request may take 250 ms, and a connection 2 s.
+    requestTimeout: 60_000,
+    advancedConfiguration: { connectionTimeout: 60_000 },
+  });
   return { target: client, close: () => client.close() };
 }
 

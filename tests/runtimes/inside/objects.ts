@@ -171,9 +171,11 @@ const SIDE_BY_SIDE: Readonly<Record<string, () => Promise<void>>> = {
   async "a lock outlives the eviction of an object that nobody asks"() {
     const lock = await acquire(durableObject(LOCKS), "idle", { lease: LEASE, renew: false });
     const before = await ask("idle", "/instance");
-    // workerd does so after 10 s.
-    await new Promise((resolve) => setTimeout(resolve, 15_000));
-    check(await ask("idle", "/instance") !== before, "workerd has evicted it");
+    await until("workerd has evicted it", async () => {
+      // It does so after 10 s, or later on a busy machine.
+      await new Promise((resolve) => setTimeout(resolve, 15_000));
+      return await ask("idle", "/instance") !== before;
+    });
     check(await tryAcquire(durableObject(LOCKS), "idle") === null, "the lock is still held");
     await lock.release();
   },
@@ -198,7 +200,7 @@ const SIDE_BY_SIDE: Readonly<Record<string, () => Promise<void>>> = {
     const waiter = acquire(durableObject(counting), "long");
     const count = (what: string) => asked.filter((each) => each === what).length;
     // The first one is given up when the waiter attempts once more, the second one is held open to its end.
-    await until("it waits in a third request", () => Promise.resolve(count("wait") === 3));
+    await until("it waits in a third request", () => Promise.resolve(count("wait") >= 3));
     await holder.release();
     await (await waiter).release();
     // Once at first, and after each request that does not end without news: one may fail on a slow machine.
@@ -231,7 +233,14 @@ async function askForReports(reports: Miniflare, count: number, hold: () => Prom
       const response = await reports.dispatchFetch(`http://reports/${day}`);
       return `${response.status} ${await response.text()}`;
     };
-    const answers = new Set(await Promise.all(Array.from({ length: count }, () => get("2026-01-31"))));
+    // It is asked again while it is busy: on a slow machine a wait may end.
+    const written = async () => {
+      for (;;) {
+        const answer = await get("2026-01-31");
+        if (!answer.startsWith("503 ")) return answer;
+      }
+    };
+    const answers = new Set(await Promise.all(Array.from({ length: count }, written)));
     const [answer = ""] = answers;
     check(answers.size === 1 && /^200 The report of 2026-01-31, written under fence \d{16}\n$/.test(answer), answer);
     check(await get("2026-01-31") === answer, "it is kept");
