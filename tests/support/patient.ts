@@ -1,4 +1,5 @@
 import type { Claim, Store } from "@holdfast/lock";
+import { isUnanswered } from "../../packages/testing/src/expect.ts";
 
 /** The suite takes a machine for too slow after less than that, and tries its scenario again, in milliseconds. */
 const TOO_SLOW_MS = 300;
@@ -49,9 +50,4 @@ async function answered<T>(ask: () => Promise<T>): Promise<{ readonly answer: T;
       fault = error;
     }
   }
-}
-
-/** Whether the engine had no answer in time, so that the request may have been executed. */
-export function isUnanswered(error: unknown): error is Error {
-  return error instanceof Error && error.message.startsWith("no answer to a ");
 }

@@ -158,6 +158,11 @@ export function checkInTime(condition: boolean, what: string, since: Instant, ms
   check(condition, what);
 }
 
+/** Whether an engine had no answer within a part of the lease: the request may have been executed. */
+export function isUnanswered(error: unknown): error is Error {
+  return error instanceof Error && error.message.startsWith("no answer to a ");
+}
+
 /** Runs a scenario, and runs it again with another name when the machine was too slow for it. */
 export async function judge(scenario: (name: string, tries: number) => Promise<void>): Promise<void> {
   const started = clock.now();
@@ -165,7 +170,8 @@ export async function judge(scenario: (name: string, tries: number) => Promise<v
     try {
       return await scenario(`try ${tries}`, tries);
     } catch (error) {
-      if (!(error instanceof TooSlow) || elapsed(started, clock.now()) >= JUDGE_LIMIT_MS) throw error;
+      const slow = error instanceof TooSlow || isUnanswered(error);
+      if (!slow || elapsed(started, clock.now()) >= JUDGE_LIMIT_MS) throw error;
     }
   }
 }

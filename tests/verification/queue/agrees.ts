@@ -4,7 +4,8 @@ import type { Claim, Store } from "@holdfast/lock";
 import fc from "fast-check";
 import { handleOf } from "../../../src/contract/store.ts";
 import { connected, type Place, testOn } from "../../places/place.ts";
-import { isUnanswered, patient } from "../../support/patient.ts";
+import { isUnanswered } from "../../../packages/testing/src/expect.ts";
+import { patient } from "../../support/patient.ts";
 import { type Fate, QueueModel } from "./model.ts";
 
 /** A step of a run: a new handle asks, the handle at a place in the list of all handles releases, or leases end. */
