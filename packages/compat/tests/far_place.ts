@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Redis } from "ioredis";
 import { RedisServer } from "../../../tests/support/redis_server.ts";
 import { TcpProxy } from "../../../tests/support/tcp_proxy.ts";
-import { until } from "../../../tests/support/until.ts";
+import { HANG_MS, until } from "../../../tests/support/until.ts";
 
 /** How much later than it was sent each command arrives, in milliseconds, in the tests of the drop-ins. */
 export const TRIPS = [0, 2, 60, 300];
@@ -15,6 +15,8 @@ export interface FarPlace extends AsyncDisposable {
   readonly near: readonly Redis[];
   /** Resolves to whether more than half of the servers have these keys. */
   held(...keys: string[]): Promise<boolean>;
+  /** Resolves once each server has these keys: a lock is granted before the last one has voted. */
+  everywhere(...keys: string[]): Promise<void>;
   /** Resolves once no server has these keys. */
   free(...keys: string[]): Promise<void>;
   /** Removes a key from all servers. */
@@ -34,17 +36,22 @@ export async function farPlace(count: number, trip: number): Promise<FarPlace> {
       const found = await Promise.all(near.map((client) => client.exists(...keys)));
       return found.filter((n) => n === keys.length).length > count / 2;
     },
+    async everywhere(...keys) {
+      const found = () => Promise.all(near.map((client) => client.exists(...keys)));
+      const isHeld = async () => (await found()).every((n) => n === keys.length);
+      await until(isHeld, `${keys} are on each server`, HANG_MS);
+    },
     async free(...keys) {
       const isFree = async () =>
         (await Promise.all(near.map((client) => client.exists(...keys)))).every((n) => n === 0);
-      await until(isFree, `${keys} are free`, 60_000);
+      await until(isFree, `${keys} are free`, HANG_MS);
     },
     async remove(key) {
       await Promise.all(near.map((client) => client.del(key)));
     },
     async [Symbol.asyncDispose]() {
       const left = async () => (await Promise.all(servers.map((server) => server.leftovers()))).flat();
-      await until(async () => (await left()).length === 0, "nothing is left", 60_000).catch(() => {});
+      await until(async () => (await left()).length === 0, "nothing is left", HANG_MS).catch(() => {});
       const found = await left();
       for (const each of [...proxies, ...servers]) await each[Symbol.asyncDispose]();
       assertEquals(found, []);

@@ -1,7 +1,7 @@
 // Deno only: it starts servers.
 import { Mutex, RedlockMutex, Semaphore } from "@holdfast/compat/redis-semaphore";
 import { Mutex as OldMutex, RedlockMutex as OldRedlockMutex, Semaphore as OldSemaphore } from "redis-semaphore";
-import { until } from "../../../tests/support/until.ts";
+import { HANG_MS, until } from "../../../tests/support/until.ts";
 import { failureOf, type FarPlace, farPlace, playAll, TRIPS } from "./far_place.ts";
 
 /** Longer than any test. */
@@ -41,7 +41,7 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
     return [...states, lock.isAcquired];
   },
   "its key has a prefix, and is refreshed until release()": async (make, name, at) => {
-    const lock = make(at, name, { ...PATIENT, lockTimeout: 12_000, refreshInterval: 1_000 });
+    const lock = make(at, name, { ...PATIENT, refreshInterval: 1_000 });
     await lock.acquire();
     const keys = [`mutex:${name}`, `semaphore:${name}`];
     const held = await Promise.all(keys.map((key) => at.held(key)));
@@ -52,7 +52,7 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
       before = left;
       return higher;
     };
-    await until(rises, "it is refreshed", 11_000);
+    await until(rises, "it is refreshed", HANG_MS);
     await lock.release();
     return [...held, lock.isAcquired];
   },
@@ -113,7 +113,7 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
     const lock = make(at, name, { ...PATIENT, lockTimeout: 3_000, refreshInterval: 500, onLockLost });
     await lock.acquire();
     for (const key of [`mutex:${name}`, `semaphore:${name}`]) await at.remove(key);
-    await until(() => lost.length > 0, "it is noticed", 60_000);
+    await until(() => lost.length > 0, "it is noticed", HANG_MS);
     const acquired = lock.isAcquired;
     await lock.release();
     return [acquired, ...lost];

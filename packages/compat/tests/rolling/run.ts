@@ -1,6 +1,7 @@
+import type { Redis } from "ioredis";
 import { DenoProcess } from "../../../../tests/support/deno_process.ts";
 import { RedisServer } from "../../../../tests/support/redis_server.ts";
-import { until } from "../../../../tests/support/until.ts";
+import { HANG_MS, until } from "../../../../tests/support/until.ts";
 import { type Library, LOG, REGISTER, type WorkerKind } from "./places.ts";
 import { overlaps, type SectionEvent } from "./sections.ts";
 
@@ -46,8 +47,14 @@ export async function roll({ library, each, ms, prefix }: RollingOptions): Promi
     await worker.lines.next();
     return worker;
   };
+  const client = server.connect();
+  const entered = (kind: WorkerKind) =>
+    until(async () => count(await eventsOf(client), kind) > 0, `${kind} enters a section`, HANG_MS);
   const kinds: WorkerKind[] = (["old", "compat", "ours"] as const).flatMap((kind) => Array(each).fill(kind));
-  const workers = await Promise.all(kinds.map(start));
+  const workers = await Promise.all(kinds.slice(0, each).map(start));
+  // Those that queue would leave no gap to those that poll, on a slow machine.
+  await entered("old");
+  workers.push(...await Promise.all(kinds.slice(each).map(start)));
   const step = ms / (2 * each);
   for (let i = 0; i < each; i++) {
     await pause(step);
@@ -61,8 +68,9 @@ export async function roll({ library, each, ms, prefix }: RollingOptions): Promi
     workers[i] = await start("compat");
   }
   await pause(step);
+  await Promise.all([entered("compat"), entered("ours")]);
   await Promise.all(workers.map(stop));
-  return await outcome(server);
+  return await outcome(server, client);
 }
 
 function pause(ms: number): Promise<void> {
@@ -74,10 +82,9 @@ async function stop(worker: DenoProcess): Promise<void> {
   await worker.output();
 }
 
-async function outcome(server: RedisServer): Promise<RollingOutcome> {
-  const client = server.connect();
+async function eventsOf(client: Redis): Promise<SectionEvent[]> {
   const entries = await client.xrange(LOG, "-", "+");
-  const events = entries.map(([id, fields]): SectionEvent => {
+  return entries.map(([id, fields]) => {
     const { section = "", kind = "", trusted } = Object.fromEntries(fields.map((each, i) => [each, fields[i + 1]]));
     return {
       at: Number(id.split("-")[0]),
@@ -86,14 +93,21 @@ async function outcome(server: RedisServer): Promise<RollingOutcome> {
       trustedUntil: trusted === undefined ? undefined : Number(trusted),
     };
   });
-  const entered = events.filter(({ trustedUntil }) => trustedUntil !== undefined);
-  const count = (kind: WorkerKind) => entered.filter((event) => event.kind === kind).length;
+}
+
+/** Returns how many sections were entered by a kind. */
+function count(events: readonly SectionEvent[], entering: WorkerKind): number {
+  return events.filter(({ kind, trustedUntil }) => kind === entering && trustedUntil !== undefined).length;
+}
+
+async function outcome(server: RedisServer, client: Redis): Promise<RollingOutcome> {
+  const events = await eventsOf(client);
   const [value, writes] = (await client.hmget(REGISTER, "value", "writes")).map(Number) as [number, number];
   const left = async () => (await server.leftovers()).filter((key) => !key.startsWith("resource:"));
   await until(async () => (await left()).length === 0, "all that was left expires", EXPIRY_MS).catch(() => {});
   return {
     overlaps: overlaps(events),
-    sections: { old: count("old"), compat: count("compat"), ours: count("ours") },
+    sections: { old: count(events, "old"), compat: count(events, "compat"), ours: count(events, "ours") },
     lost: writes - value,
     writes,
     left: await left(),

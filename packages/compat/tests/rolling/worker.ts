@@ -21,9 +21,6 @@ interface HeldSection {
   release(): Promise<unknown>;
 }
 
-/** Less than the lease by more than a round trip takes: the old mutex does not tell when its lock was set. */
-const MARGIN_MS = 500;
-
 /** How long one call waits, in milliseconds. */
 const WAIT_MS = 5_000;
 
@@ -42,6 +39,14 @@ const WRITE = `
 const [port, library, kind, prefix] = Deno.args as [string, Library, WorkerKind, string];
 const client = new Redis(Number(port));
 const resource = new Redis(Number(port));
+
+/** When the client last sent a command that may set a lock: a mutex does not tell until when its lock is trusted. */
+let sentAt = 0;
+const send = client.sendCommand.bind(client);
+client.sendCommand = (...sent: Parameters<typeof send>) => {
+  if (/^(set|eval|evalsha)$/.test(sent[0].name)) sentAt = Date.now();
+  return send(...sent);
+};
 
 const OPENERS: Readonly<Record<Library, Record<WorkerKind, () => () => Promise<HeldSection>>>> = {
   "redlock": {
@@ -65,12 +70,12 @@ const OPENERS: Readonly<Record<Library, Record<WorkerKind, () => () => Promise<H
     old: () => async () => {
       const mutex = new OldMutex(client as never, NAME, { lockTimeout: LEASE_MS, onLockLost: () => {} });
       await mutex.acquire();
-      return { trustedUntil: Date.now() + LEASE_MS - MARGIN_MS, release: () => mutex.release() };
+      return { trustedUntil: sentAt + LEASE_MS, release: () => mutex.release() };
     },
     compat: () => async () => {
       const mutex = new Mutex(client, NAME, { lockTimeout: LEASE_MS, acquireTimeout: WAIT_MS, onLockLost: () => {} });
       await mutex.acquire();
-      return { trustedUntil: Date.now() + LEASE_MS - MARGIN_MS, fence: mutex.fence, release: () => mutex.release() };
+      return { trustedUntil: sentAt + LEASE_MS, fence: mutex.fence, release: () => mutex.release() };
     },
     ours: () => openOurs("mutex:"),
   },
