@@ -15,7 +15,8 @@ Deno.test({
     const store = `redis+sentinel://${
       deployment.address.sentinels.map(({ port }) => `127.0.0.1:${port}`).join(",")
     }/holdfast`;
-    await using lock = await acquire(redis(deployment.connect()), "a");
+    // A slow machine may take longer for a failover than the usual lease lasts.
+    await using lock = await acquire(redis(deployment.connect()), "a", { lease: 600_000 });
     for (const failover of [false, true]) {
       if (failover) await deployment.failover();
       const { status, err } = await holdfast(["show", "a"], { store });

@@ -96,7 +96,7 @@ Deno.test({
         return found === "error quorum";
       },
       "no member leads",
-      30_000,
+      HANG_MS,
     );
     await second!.start(cluster.members, "existing");
     await until(async () => await first!.leads() || await second!.leads(), "a member leads", HANG_MS);

@@ -4,7 +4,7 @@ import { certificates, hasOpenssl } from "../../../tests/support/certificates.ts
 import { EtcdServer } from "../../../tests/support/etcd_server.ts";
 import { freePort } from "../../../tests/support/free_port.ts";
 import { RedisServer } from "../../../tests/support/redis_server.ts";
-import { until } from "../../../tests/support/until.ts";
+import { HANG_MS, until } from "../../../tests/support/until.ts";
 import { ignore as noEtcd } from "../../../tests/stores/etcd/place.ts";
 import { holdfast, type Start } from "./cli_process.ts";
 
@@ -53,7 +53,7 @@ Deno.test({
     server.spawn();
     const store = server.url.replace("https:", "etcds:");
     const start = { store, env: { NODE_EXTRA_CA_CERTS: `${folder}/ca.pem` } };
-    await until(async () => (await holdfast(["ls"], start)).status === 0, "it answers", 30_000);
+    await until(async () => (await holdfast(["ls"], start)).status === 0, "it answers", HANG_MS);
     await assertTrusted(store, `${folder}/ca.pem`);
   },
 });

@@ -1,7 +1,7 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
 import { SentinelDeployment } from "../../../tests/deployments/sentinel.ts";
-import { until } from "../../../tests/support/until.ts";
+import { HANG_MS, until } from "../../../tests/support/until.ts";
 import { living, RunProcess, shell } from "./run_process.ts";
 
 /** Of which two thirds suffice for a failover. */
@@ -21,7 +21,8 @@ Deno.test({
     await using deployment = await SentinelDeployment.start();
     const client = deployment.connect();
     const address = urlOf(deployment);
-    await using run = new RunProcess(address, ["a", "--lease", `${LEASE}`, ...COMMAND]);
+    // A slow machine takes longer for a failover.
+    await using run = new RunProcess(address, ["a", "--lease", `${2 * LEASE}`, ...COMMAND]);
     const group = await run.commandId();
     const old = await deployment.master();
     await until(async () => await old.command("WAIT", 2, 1_000) === 2, "the replicas know of the lock");
@@ -30,7 +31,7 @@ Deno.test({
     const left = async () => await client.pttl("lock:a").catch(() => 0);
     await until(async () => await left() > 0, "the new master has the lock");
     const before = await left();
-    await until(async () => await left() > before, "it was renewed there", LEASE);
+    await until(async () => await left() > before, "it was renewed there", HANG_MS);
     assert(living(group).length > 0, "the command runs");
     run.signal("SIGUSR1");
     assertEquals((await run.result()).status, 4);

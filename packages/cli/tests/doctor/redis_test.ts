@@ -99,7 +99,8 @@ Deno.test("redisPatient() finds a replica that is behind", async () => {
   await using replica = await RedisServer.start(["--replicaof", `127.0.0.1 ${master.port}`]);
   const info = async () => String(await master.command("INFO", "replication"));
   await until(async () => (await info()).includes("state=online"), "it is online");
-  assertEquals(faults(await examine(master.connect())), ["warning min-replicas"]);
+  // On a slow machine it may be behind for a moment.
+  await until(async () => faults(await examine(master.connect())).join() === "warning min-replicas", "it keeps up");
   replica.freeze();
   await until(async () => /lag=[3-9]/.test(await info()), "it is behind");
   assertEquals(faults(await examine(master.connect())), ["warning replica-lag", "warning min-replicas"]);
@@ -112,10 +113,9 @@ Deno.test("redisPatient() finds a clock that is wrong", async () => {
   await using server = await RedisServer.start(HEALTHY, clock.env);
   const findings = await examine(server.connect());
   assertEquals(faults(findings), ["warning clock"]);
-  assert(
-    /(4999|5000|5001) ms behind/.test(findings.find(({ code }) => code === "clock")!.found),
-    findings.find(({ code }) => code === "clock")!.found,
-  );
+  const { found } = findings.find(({ code }) => code === "clock")!;
+  const [, ms, uncertainty] = /is (\d+) ms behind this machine's, ± (\d+) ms$/.exec(found) ?? [];
+  assert(Math.abs(Number(ms) - 5_000) <= Number(uncertainty) + 1, found);
 });
 
 Deno.test("redisPatient() finds a Cluster node that is taken for a server", async () => {
