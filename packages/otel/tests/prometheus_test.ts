@@ -155,7 +155,7 @@ async function goWrong(server: RedisServer, seen: Seen): Promise<void> {
   await server.kill();
   await seen.fires("HoldfastStoreFaults", "HoldfastAcquireFails");
   // A rate needs a second look at the target. What has shown nothing by then fails below, with its name.
-  await until(() => seen.look(), "all panels show data", 5_000).catch(() => {});
+  await until(() => seen.look(), "all panels show data", LIMIT).catch(() => {});
 }
 
 for (const [name, runtime] of Object.entries(RUNTIMES)) {

@@ -38,8 +38,9 @@ async function work(): Promise<never> {
   }
 }
 
-const stuck = await acquire(store, "stuck:1", { lease: 900 });
+// A slow machine must not lose it as well; it is renewed early, to be seen.
+const stuck = await acquire(store, "stuck:1", { lease: 60_000, renew: 5_000 });
 const waiting = acquire(store, "stuck:1").catch(() => {});
-await acquire(store, "lost:1", { lease: 50, renew: false });
+await acquire(store, "lost:1", { lease: 2_000, renew: false });
 await Promise.all([waiting, work(), work()]);
 await stuck.release(); // Never reached: it keeps the handle from becoming garbage, of which the process would be warned.
