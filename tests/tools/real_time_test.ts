@@ -14,9 +14,7 @@ const NOTICED = "a late answer is what the fault is to bring about";
  */
 const ALLOWED: Readonly<Record<string, readonly [bounds: number, reason: string]>> = {
   "packages/cli/tests/run_sentinel_test.ts": [1, SAFETY],
-  "packages/cli/tests/run_sqlite_test.ts": [1, SAFETY],
   "tests/examples_test.ts": [1, "a waiter is served long before the lease of 30 s ends that a program has released"],
-  "tests/faults/half_open_test.ts": [1, "how long a waiter waits that polls by the real clock of its process"],
   "tests/faults/run/memcached/server_faults_test.ts": [1, NOTICED],
   "tests/faults/run/mysql/server_faults_test.ts": [1, NOTICED],
   "tests/faults/run/postgres/server_faults_test.ts": [1, NOTICED],
