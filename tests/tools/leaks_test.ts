@@ -1,6 +1,6 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertRejects } from "@std/assert";
-import { SystemClock } from "../../src/time/clock.ts";
+import { SystemClock, type Timer } from "../../src/time/clock.ts";
 import { HANG_MS } from "../support/until.ts";
 import { leavingNothing } from "./leaks.ts";
 
@@ -27,10 +27,10 @@ Deno.test("leavingNothing() finds a timer of the package, and says who made the 
 });
 
 Deno.test("leavingNothing() finds timers that follow each other, and a sleep", async () => {
-  let over = false;
-  const poll = () => void (over || clock.timer(1, poll));
+  let timer: Timer | undefined;
+  const poll = () => void (timer = clock.timer(1, poll));
   assert((await said(poll, 50)).includes("1 timers and []"));
-  over = true;
+  timer?.cancel();
   const controller = new AbortController();
   assert((await said(() => void clock.sleep(LONG_MS, controller.signal))).includes("1 timers and []"));
   controller.abort();
