@@ -1,5 +1,5 @@
 import type { Claim, Renewal, Store } from "./store.ts";
-import { backoffMs, type Clock, type Instant, monotonicMs } from "../time/clock.ts";
+import { backoffMs, type Clock, type Instant, monotonicMs, overdue } from "../time/clock.ts";
 import { isPermanent } from "../internal/failure.ts";
 import { notify } from "../internal/process/notify.ts";
 
@@ -74,12 +74,12 @@ export async function releaseWithRetry(
 }
 
 /**
- * Settles like the promise, or rejects with {@linkcode LATE} `ms` milliseconds after a moment, by default now. A later
- * outcome of the promise is ignored.
+ * Settles like the promise, or rejects with {@linkcode LATE} when it is {@linkcode overdue}, by default from now on. A
+ * later outcome of the promise is ignored.
  */
 export function within<T>(ms: number, promise: Promise<T>, clock: Clock, from?: Instant): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = clock.timer(ms, () => reject(LATE), from);
+    const timer = overdue(ms, () => reject(LATE), clock, from);
     const timely = <V>(settle: (value: V) => void) => (value: V) => {
       timer.cancel();
       settle(value);

@@ -80,10 +80,11 @@ export function onStoreClock(moment: Instant, known: number | undefined, at: Ins
 export const GRACE_MS = 1_000;
 
 /**
- * Runs a function when no answer came within `ms` milliseconds of a moment. A timer that runs late proves nothing: the
- * process may have been stopped, and the answer may lie unread behind the timer. The answer then gets another second.
+ * Runs a function when no answer came within `ms` milliseconds of a moment, by default now. A timer that runs late
+ * proves nothing: the process may have been stopped, and the answer may lie unread behind the timer. The answer then
+ * gets another second.
  */
-export function overdue(ms: number, run: () => void, clock: Clock, from: Instant): Timer {
+export function overdue(ms: number, run: () => void, clock: Clock, from: Instant = clock.now()): Timer {
   let timer = clock.timer(ms, () => {
     // By both clocks: a machine that was suspended has not read its answers either.
     if (elapsed(from, clock.now()) < ms + GRACE_MS) run();

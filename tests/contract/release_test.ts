@@ -136,3 +136,22 @@ Deno.test("within() rejects with LATE when its time is over, and ignores what co
     assertEquals(clock.pending, 0);
   }
 });
+
+Deno.test("within() waits another second for an answer when its timer runs late", async () => {
+  // The process is stopped for a minute; or its machine is, whose monotonic clock then stands still.
+  const sleeps = [(clock: VirtualClock) => clock.stall(60_000), (clock: VirtualClock) => clock.setWall(60_000)];
+  for (const sleep of sleeps) {
+    for (const isAnswered of [true, false]) {
+      const clock = new VirtualClock();
+      const { promise, resolve } = Promise.withResolvers<string>();
+      const result = within(100, promise, clock).catch((error: unknown) => error);
+      sleep(clock);
+      await clock.advance(100);
+      await clock.advance(899);
+      if (isAnswered) resolve("answered");
+      await clock.advance(101);
+      assertEquals(await result, isAnswered ? "answered" : LATE);
+      assertEquals(clock.pending, 0);
+    }
+  }
+});

@@ -1,5 +1,5 @@
 import { reason } from "../../internal/reason.ts";
-import type { Clock } from "../../time/clock.ts";
+import { type Clock, overdue } from "../../time/clock.ts";
 import { EtcdEndpoints } from "./endpoints.ts";
 import { EtcdFault, failureOf, faultOfAnswer, faultOfFetch } from "./failures.ts";
 import type { EtcdResponse, EtcdSettings } from "./options.ts";
@@ -147,7 +147,7 @@ export class EtcdGateway {
       const late = new AbortController();
       const giveUp = () => late.abort();
       signal?.addEventListener("abort", giveUp);
-      const timer = this.#clock.timer(ANSWER_MS, () => late.abort());
+      const timer = overdue(ANSWER_MS, giveUp, this.#clock);
       try {
         const response = await this.#send(url + path, body, token, late.signal);
         return resultOf(url, response.status, await response.text());

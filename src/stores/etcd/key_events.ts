@@ -1,5 +1,5 @@
 import { calledOrAborted } from "../../time/aborted.ts";
-import { type Clock, elapsed, type Instant } from "../../time/clock.ts";
+import { type Clock, elapsed, type Instant, overdue } from "../../time/clock.ts";
 import type { EtcdGateway, KeyValue } from "./gateway.ts";
 
 /** How long the server may take to confirm a watch, in milliseconds: a proxy may hold the stream back. */
@@ -71,7 +71,7 @@ export class KeyEvents {
   }
 
   async #run(results: AsyncIterable<WatchResult>): Promise<void> {
-    const late = this.#clock.timer(CREATED_MS, () => this.#close(true));
+    const late = overdue(CREATED_MS, () => this.#close(true), this.#clock);
     let news: News = {};
     try {
       for await (const { canceled, events } of results) {

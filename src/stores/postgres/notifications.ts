@@ -1,6 +1,6 @@
 import { ShortLivedMap } from "../../time/short_lived.ts";
 import { calledOrAborted } from "../../time/aborted.ts";
-import { type Clock, elapsed, type Instant, monotonicMs, type Timer } from "../../time/clock.ts";
+import { type Clock, elapsed, type Instant, monotonicMs, overdue, type Timer } from "../../time/clock.ts";
 import { TURN_MS } from "../../engine/period.ts";
 import type { Listen } from "./listen.ts";
 
@@ -201,7 +201,7 @@ export class Notifications {
     try {
       await this.#notify(probe.payload);
       // The limit counts from here: the statement itself may take any time.
-      const timer = this.#clock.timer(PROBE_MS, () => probe.end("late"));
+      const timer = overdue(PROBE_MS, () => probe.end("late"), this.#clock);
       const outcome = await ended;
       timer.cancel();
       return outcome;

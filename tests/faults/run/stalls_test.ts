@@ -1,12 +1,13 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
 import { SlowServer, Stalls } from "./stalls.ts";
+import { standStill } from "../../support/stand_still.ts";
 import { until } from "../../support/until.ts";
 
 Deno.test("Stalls notes when the process stood still", async () => {
   const reported: unknown[] = [];
   using stalls = new Stalls(200, (stall) => reported.push(stall));
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
+  standStill(250);
   await until(() => stalls.seen.length > 0, "the stall is noted");
   const [{ start, end }] = stalls.seen as [{ start: number; end: number }];
   assert(end - start >= 249, `${end - start}`);
@@ -16,7 +17,7 @@ Deno.test("Stalls notes when the process stood still", async () => {
 Deno.test("Stalls adds up those that follow each other", async () => {
   using stalls = new Stalls(200);
   for (let i = 0; i < 3; i++) {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 90);
+    standStill(90);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   await until(() => stalls.seen.length > 0, "the stall is noted");

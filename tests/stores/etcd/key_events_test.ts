@@ -143,6 +143,18 @@ Deno.test("EtcdWatches leaves a stream that was silent for 5 s, and its waiters 
   assertEquals(other.ended, ["5"]);
 });
 
+Deno.test("EtcdWatches keeps a stream whose first message lies behind a late timer", async () => {
+  const { watches, streams, clock } = scripted();
+  const watch = new Watch(watches, 5n);
+  await settled();
+  clock.stall(5_000);
+  await clock.advance(999);
+  streams[0]!.say({ created: true });
+  streams[0]!.say({ events: [write(5)] });
+  await clock.advance(1);
+  assertEquals(watch.ended, ["5"]);
+});
+
 Deno.test("EtcdWatches begins no stream for 10 s once a proxy keeps back what comes", async () => {
   const { watches, streams, clock } = scripted();
   const watch = new Watch(watches, 5n);

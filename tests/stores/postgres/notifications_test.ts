@@ -17,6 +17,8 @@ class Fixture {
   made = 0;
   ended = 0;
   fate: Fate = "arrives";
+  /** The last notification that was sent. */
+  sent = "";
 
   constructor({ lingers = 1_000 } = {}) {
     const listen = (listener: ChannelListener) => {
@@ -26,6 +28,7 @@ class Fixture {
       return Promise.resolve(() => void this.ended++);
     };
     const notify = (payload: string) => {
+      this.sent = payload;
       if (this.fate === "lost") return Promise.resolve();
       this.listener!.notified(payload);
       if (this.fate === "connection lost behind it") queueMicrotask(this.listener!.lost);
@@ -178,17 +181,33 @@ Deno.test("watch() leaves no connection open over which nobody watches after all
   assertEquals([watch.outcome, fixture.made], ["reads again", 2], "nobody trusts the one that was closed");
 });
 
-Deno.test("watch() notices a connection that has become silent", async () => {
+/** A connection that was silent for so long that a watch sends a probe, which has not arrived. */
+async function silent() {
   const fixture = new Fixture({ lingers: 100_000 });
   await fixture.open();
   await fixture.clock.advance(31_000);
   fixture.read();
   fixture.fate = "lost";
   const watch = await fixture.watch();
+  return { fixture, watch };
+}
+
+Deno.test("watch() notices a connection that has become silent", async () => {
+  const { fixture, watch } = await silent();
   await fixture.clock.advance(1_999);
   assertEquals(watch.outcome, "watches");
   await fixture.clock.advance(1);
   assertEquals([watch.outcome, fixture.ended], ["reads again", 1]);
+});
+
+Deno.test("watch() keeps a connection whose probe arrives behind a late timer", async () => {
+  const { fixture, watch } = await silent();
+  fixture.clock.stall(10_000);
+  await fixture.clock.advance(999);
+  fixture.listener!.notified(fixture.sent);
+  await fixture.clock.advance(1_001);
+  assertEquals([watch.outcome, fixture.ended], ["watches", 0]);
+  await watch.end();
 });
 
 Deno.test("watch() fails for a minute when no probe arrives, and then tries again", async () => {

@@ -1,4 +1,4 @@
-import { SystemClock } from "../../../../time/clock.ts";
+import { overdue, SystemClock } from "../../../../time/clock.ts";
 import { ANSWER_MS } from "../../constants.ts";
 import type { UpstashClient } from "../client.ts";
 import type { MessageListener, SecondConnection } from "../port.ts";
@@ -21,7 +21,8 @@ export function subscribeOver(
     // Where there is no such stream, the next try is not made soon.
     isOpen ? listener.ended(error) : listener.refused(error as Error);
   };
-  const timer = CLOCK.timer(ANSWER_MS, () => failed(new Error("no event comes over the event stream")));
+  const silent = () => failed(new Error("no event comes over the event stream"));
+  const timer = overdue(ANSWER_MS, silent, CLOCK);
   const read = async () => {
     for await (const line of events(channel, closing.signal)) {
       const [, kind, message = ""] = EVENT.exec(line) ?? [];

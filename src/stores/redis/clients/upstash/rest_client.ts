@@ -1,7 +1,7 @@
 import { StoreError } from "../../../../contract/errors.ts";
 import { causesOf, firstLine, isDenied, mayBeDone } from "../../../../internal/failure.ts";
 import { reason } from "../../../../internal/reason.ts";
-import { SystemClock } from "../../../../time/clock.ts";
+import { overdue, SystemClock } from "../../../../time/clock.ts";
 import type { UpstashClient } from "../client.ts";
 import { checkUpstashOptions, type UpstashOptions, type UpstashSettings } from "./options.ts";
 
@@ -28,7 +28,7 @@ export function upstash(options: UpstashOptions): UpstashClient {
 /** Sends a command. Rejects with a `StoreError` or a `ReplyError` if it is certain that nothing was done. */
 async function post(words: string[], { url, token, fetch }: UpstashSettings, clock: SystemClock): Promise<unknown> {
   const late = new AbortController();
-  const timer = clock.timer(ANSWER_MS, () => late.abort());
+  const timer = overdue(ANSWER_MS, () => late.abort(), clock);
   const headers = { "authorization": `Bearer ${token}`, "content-type": "application/json" };
   const body = JSON.stringify(words);
   try {

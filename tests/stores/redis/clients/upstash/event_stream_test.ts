@@ -3,12 +3,15 @@ import { acquire, type LockEvent } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { upstash, type UpstashRequest, type UpstashResponse } from "@holdfast/lock/upstash";
 import { assert, assertEquals } from "@std/assert";
-import { POLL_MS, UNPROVABLE } from "../../../../../src/stores/redis/constants.ts";
+import { delay } from "@std/async";
+import { subscribeOver } from "../../../../../src/stores/redis/clients/upstash/event_stream.ts";
+import { ANSWER_MS, POLL_MS, UNPROVABLE } from "../../../../../src/stores/redis/constants.ts";
 import { Wakeups } from "../../../../../src/stores/redis/wakeups/wakeups.ts";
 import { ask, claimOf, grant } from "../../../../support/claims.ts";
 import { RedisServer } from "../../../../support/redis_server.ts";
 import { RestFront } from "../../../../support/rest_front.ts";
 import { serverStore } from "../../../../support/server_store.ts";
+import { standStill } from "../../../../support/stand_still.ts";
 import { until } from "../../../../support/until.ts";
 import { acquireWoken } from "../../wakeups/acquire_woken.ts";
 
@@ -62,6 +65,22 @@ async function assertPolls(front: RestFront, server: RedisServer, meanwhile = as
   await until(() => front.subscriptions === 0, "no stream is left open");
   assertEquals(await server.leftovers(), []);
 }
+
+Deno.test("subscribeOver() of upstash() reads an event that comes behind a late timer", async () => {
+  async function* events() {
+    // The second one begins behind the stand-still.
+    for (let i = 0; i < 2; i++) await delay(100);
+    yield "data: subscribe,a,1";
+    await new Promise(() => {});
+  }
+  const opened = Promise.withResolvers<void>();
+  const failed = (error: unknown) => opened.reject(error);
+  const listener = { opened: opened.resolve, message: () => {}, refused: failed, ended: failed };
+  const second = subscribeOver(events, "a", listener);
+  standStill(ANSWER_MS + 1_500);
+  await opened.promise;
+  second.close();
+});
 
 test("acquire() over upstash() is woken over the event stream, which ends then", async (front, server) => {
   const [from, to] = [upstash(front.options), upstash({ ...front.options, fetch: fetchInPieces })];

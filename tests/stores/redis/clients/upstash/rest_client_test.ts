@@ -9,6 +9,7 @@ import { freePort } from "../../../../support/free_port.ts";
 import { RedisServer } from "../../../../support/redis_server.ts";
 import { RestFront } from "../../../../support/rest_front.ts";
 import { serverStore } from "../../../../support/server_store.ts";
+import { standStill } from "../../../../support/stand_still.ts";
 import { until } from "../../../../support/until.ts";
 import { refused } from "../../../../support/refused.ts";
 
@@ -49,6 +50,17 @@ test("upstash() sends one request for each attempt, renewal and release", async 
   assertEquals(front.commands.map(([command]) => command), ["EVALSHA", "EVALSHA", "EVALSHA"]);
   await held.release();
   assertEquals(await server.leftovers(), []);
+});
+
+test("upstash() reads an answer that came while its process stood still", async (front) => {
+  const client = upstash(front.options);
+  await using _lock = await acquire(client, "a");
+  const { held, arrive } = holdBack(front);
+  const attempt = tryAcquire(client, "a");
+  await held.promise;
+  arrive.resolve();
+  standStill(6_500);
+  assertEquals(await attempt, null);
 });
 
 test("upstash() sends a script by its text when the server does not know it", async (front, server) => {
