@@ -25,6 +25,12 @@ const EACH_MS = 10;
 /** The shortest time between two reads, and between two waiters when a lease or a turn is over, in milliseconds. */
 const LEAST_MS = 20;
 
+/**
+ * How many watches in a row may end in vain until the document is read at intervals, for waiters: one is usual, as the
+ * notification of a change may arrive behind the answer to a later write.
+ */
+const VAIN = 1;
+
 /** After how many failed watches in a row the process is warned: connections that are cut now and then fail a few. */
 const UNWATCHED = 10;
 
@@ -132,7 +138,7 @@ export class WatchedLock extends CasLock {
         void Promise.allSettled([this.#watch(last, pause.signal)]).then(([ended]) => {
           if (over) return;
           watchEnd = ended;
-          if (ended.status === "fulfilled" && this.#vain === 0) end();
+          if (ended.status === "fulfilled" && this.#vain <= (this.#isLong ? 0 : VAIN)) end();
           else timers.push(clock.timer(this.#unwatchedPollMs, () => end()));
         });
       }

@@ -49,15 +49,13 @@ for (const [what, watch] of USELESS) {
   });
 }
 
-Deno.test("WatchedLock wakes at once after a write of its store, even after a vain watch", async () => {
+/** Returns whether a waiter is woken at once, of whose watches the first ones so many were in vain. */
+async function isWokenAtOnce(vain: number, meanwhile = (_: ReturnType<Place["connect"]>) => Promise.resolve()) {
   const place = new Place();
   const [holder, waiter] = [place.connect(), place.connect()];
   const watch = waiter.backend.watch!;
-  let isVain = true;
-  waiter.backend.watch = async (...watched) => {
-    if (!isVain) return await watch(...watched);
-    isVain = false;
-  };
+  let left = vain;
+  waiter.backend.watch = async (...watched) => left-- > 0 ? undefined : await watch(...watched);
   const [held, waiting] = [claimOf(NAME), claimOf(NAME)];
   await grant(holder.store, held);
   await ask(waiter.store, waiting);
@@ -65,14 +63,23 @@ Deno.test("WatchedLock wakes at once after a write of its store, even after a va
   let isAwake = false;
   const woken = waiter.store.wakeup(waiting, scope.signal).then(() => isAwake = true);
   await place.clock.advance(1_000);
-  await ask(waiter.store, claimOf(NAME));
+  await meanwhile(waiter);
   await place.clock.advance(0);
   await holder.store.release(held);
   await place.clock.advance(0);
   const wasWoken = isAwake;
   scope.abort();
   await woken;
-  assert(wasWoken);
+  return wasWoken;
+}
+
+Deno.test("WatchedLock wakes at once although its last watch was in vain", async () => {
+  assert(await isWokenAtOnce(1));
+});
+
+Deno.test("WatchedLock wakes at once after a write of its store, even after vain watches", async () => {
+  assert(!await isWokenAtOnce(2));
+  assert(await isWokenAtOnce(2, async ({ store }) => void await ask(store, claimOf(NAME))));
 });
 
 Deno.test("WatchedLock wakes at once if the document changes", async () => {

@@ -418,6 +418,12 @@ export const FAULTS: readonly Fault[] = [
       edit: { replace: /^asking = false$/, by: "undefined" },
     },
   }),
+  ...of("cas", "engine/watcher", {
+    "a waiter sleeps on when its last notification came late": {
+      place: "WatchedLock.#wait",
+      edit: { replace: /^this\.#isLong \? 0 : VAIN$/, by: "0" },
+    },
+  }),
   ...of("cas", "engine/timers", {
     "a renewal leaves the timer of the one before named": {
       place: "renew",
