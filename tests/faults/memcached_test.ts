@@ -3,12 +3,12 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { type Backend, cas } from "@holdfast/lock/cas";
 import { HandoffStore } from "../../src/handoff/handoff_store.ts";
-import { type Instant, SystemClock } from "../../src/time/clock.ts";
 import { CasStore } from "../../src/engine/store.ts";
 import { memcached } from "../support/memcached_backend.ts";
 import { findMemcached, MemcachedServer } from "../support/memcached_server.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { until } from "../support/until.ts";
+import { WrongClock } from "../support/wrong_clock.ts";
 import { flood } from "./run/memcached/server_faults.ts";
 import { Register } from "./run/register.ts";
 
@@ -18,21 +18,6 @@ const found = findMemcached();
 
 /** So long that no test sees a renewal, in milliseconds: the holder would find out that it has lost the lock. */
 const LEASE = 300_000;
-
-/** The clock of a machine that is wrong. */
-class WrongClock extends SystemClock {
-  readonly #ms: number;
-
-  constructor(ms: number) {
-    super();
-    this.#ms = ms;
-  }
-
-  override now(): Instant {
-    const { monotonic, wall } = super.now();
-    return { monotonic, wall: wall + this.#ms };
-  }
-}
 
 /** Defines a test in which a lock is given away while it is held. */
 function test(name: string, betray: (server: MemcachedServer) => Promise<void>, wrong = 0): void {

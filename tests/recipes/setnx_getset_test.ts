@@ -2,10 +2,11 @@
 import { assertEquals } from "@std/assert";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
-import { type Clock, type Instant, SystemClock } from "../../src/time/clock.ts";
+import { type Clock, SystemClock } from "../../src/time/clock.ts";
 import { acquireFrom } from "../../src/lock/acquisition.ts";
 import { checkTryAcquireOptions } from "../../src/lock/options.ts";
 import { RedisServer } from "../support/redis_server.ts";
+import { WrongClock } from "../support/wrong_clock.ts";
 import { granted, type Held, KEY, type LockClient, LONG } from "./lock_client.ts";
 
 /** SETNX of the end of the lease. A client that finds an end in the past replaces it by GETSET. */
@@ -17,26 +18,11 @@ async function setnxGetset(client: Redis, lease: number, clock: Clock): Promise<
   return Number(await client.getset(KEY, now + lease)) <= now ? held : null;
 }
 
-/** The clock of a machine that is fast, by so many milliseconds. */
-class FastClock extends SystemClock {
-  readonly #by: number;
-
-  constructor(by: number) {
-    super();
-    this.#by = by;
-  }
-
-  override now(): Instant {
-    const { monotonic, wall } = super.now();
-    return { monotonic, wall: wall + this.#by };
-  }
-}
-
 /** A has the lock. The clock of B is ahead of that of A by two leases, and B asks. Returns how many hold the lock. */
 async function withFastClock(make: (client: Redis, clock: Clock) => LockClient): Promise<number> {
   await using server = await RedisServer.start();
   const a = await granted(make(server.connect(), new SystemClock()), LONG);
-  const b = await make(server.connect(), new FastClock(2 * LONG))(LONG);
+  const b = await make(server.connect(), new WrongClock(2 * LONG))(LONG);
   await b?.release();
   await a.release();
   return b === null ? 1 : 2;

@@ -2,9 +2,10 @@ import { assert, assertEquals } from "@std/assert";
 import { delay } from "@std/async";
 import { acquire, LockTimeoutError, type Store, StoreError, tryAcquire } from "@holdfast/lock";
 import { acquireFrom } from "../../src/lock/acquisition.ts";
-import { type Clock, SystemClock } from "../../src/time/clock.ts";
+import type { Clock } from "../../src/time/clock.ts";
 import { checkAcquireOptions } from "../../src/lock/options.ts";
 import { until } from "../support/until.ts";
+import { WrongClock } from "../support/wrong_clock.ts";
 
 /** The lease of the process that is killed, and how long callers wait, in milliseconds. */
 const LEASE = 3_000;
@@ -34,14 +35,6 @@ export interface KilledSuiteOptions {
   readonly of: string;
   readonly ignore: boolean;
   readonly open: () => KilledFixture;
-}
-
-/** A clock that is a minute ahead. */
-class ClockAhead extends SystemClock {
-  override now() {
-    const { monotonic, wall } = super.now();
-    return { monotonic, wall: wall + 60_000 };
-  }
 }
 
 /** Lets callers want the lock "a", each in a store object of its own, until one is granted it with a higher fence. */
@@ -112,7 +105,7 @@ export function killedSuite({ of, ignore, open }: KilledSuiteOptions): void {
     await using lock = await acquire(place.store(), "a", { lease: LEASE, wait: WAIT });
     const since = performance.now();
     while (performance.now() - since < 2 * LEASE && lock.held) {
-      const clock = new ClockAhead();
+      const clock = new WrongClock(60_000);
       const settings = checkAcquireOptions({ wait: 0, lease: LEASE });
       const other = await acquireFrom(await place.engine(clock), "a", settings, clock);
       assert(other === null || !lock.held, "two hold the lock");
