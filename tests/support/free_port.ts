@@ -2,6 +2,9 @@
 const LOWEST_PORT = 10_000;
 export const HIGHEST_PORT = 32_767;
 
+/** Where nobody listens: a port that another process could take is free for a moment only. */
+export const CLOSED_PORT = 1;
+
 /** Returns a port of the loopback interface that nobody listens on, and that is no higher. */
 export function freePort(highest: number = HIGHEST_PORT): number {
   for (;;) {

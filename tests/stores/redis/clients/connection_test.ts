@@ -10,13 +10,11 @@ import { Runner } from "../../../../src/stores/redis/commands/runner.ts";
 import { KeySpace } from "../../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../../src/stores/redis/scripts/generated.ts";
 import { claimOf } from "../../../support/claims.ts";
+import { CLOSED_PORT } from "../../../support/free_port.ts";
 import { until } from "../../../support/until.ts";
 import { closed, RedisServer } from "../../../support/redis_server.ts";
 import { serverStore } from "../../../support/server_store.ts";
 import { testOnServer } from "../on_server.ts";
-
-/** Where nobody listens: a port that another test could take is free for a moment only. */
-const CLOSED_PORT = 1;
 
 testOnServer("Store.connectionError is the last error of the connection, until that is up", async ({ server }) => {
   const client = server.connect({ maxRetriesPerRequest: 0, retryStrategy: () => 20 });
@@ -48,11 +46,10 @@ Deno.test("Store.connectionError is that of the Sentinels when none is reachable
 });
 
 Deno.test("Store.connectionError is a node's when a Cluster is unreachable, or is none", async () => {
-  const port = CLOSED_PORT;
-  const down = new Cluster([{ host: "127.0.0.1", port }]);
+  const down = new Cluster([{ host: "127.0.0.1", port: CLOSED_PORT }]);
   await assertConnectionError(
     down,
-    new RegExp(`node 127\\.0\\.0\\.1:${port}: Connection is closed.*Failed to refresh`),
+    new RegExp(`node 127\\.0\\.0\\.1:${CLOSED_PORT}: Connection is closed.*Failed to refresh`),
   );
   await using server = await RedisServer.start();
   const client = new Cluster([{ host: "127.0.0.1", port: server.port }]);

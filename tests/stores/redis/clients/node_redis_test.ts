@@ -14,6 +14,7 @@ import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import { claimOf } from "../../../support/claims.ts";
+import { CLOSED_PORT } from "../../../support/free_port.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { HANG_MS, until } from "../../../support/until.ts";
@@ -252,8 +253,7 @@ for (const [version, make] of Object.entries(VERSIONS)) {
 
   Deno.test(`node-redis ${version}: Store.connectionError says why a server is away`, async () => {
     await using stack = new AsyncDisposableStack();
-    // Nobody listens there, and no other test can.
-    const client = make.createClient({ socket: { host: "127.0.0.1", port: 1, reconnectStrategy: 20 } });
+    const client = make.createClient({ socket: { host: "127.0.0.1", port: CLOSED_PORT, reconnectStrategy: 20 } });
     client.on("error", () => {});
     stack.defer(() => client.destroy());
     const store = redis(client);

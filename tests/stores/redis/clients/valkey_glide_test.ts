@@ -7,6 +7,7 @@ import { ValkeyGlidePort } from "../../../../src/stores/redis/clients/valkey_gli
 import type { ValkeyGlideClient } from "../../../../src/stores/redis/clients/client.ts";
 import type { SecondConnection } from "../../../../src/stores/redis/clients/port.ts";
 import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
+import { CLOSED_PORT } from "../../../support/free_port.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
@@ -209,7 +210,7 @@ test("acquire() over valkey-glide asks the primary, whatever the client reads fr
 });
 
 test("acquire() refuses a GlideClusterClient, and names clients for a Cluster", async () => {
-  const options = { addresses: [{ host: "127.0.0.1", port: 1 }], lazyConnect: true };
+  const options = { addresses: [{ host: "127.0.0.1", port: CLOSED_PORT }], lazyConnect: true };
   const clients = await Promise.all([1, 2, 3].map(() => GlideClusterClient.createClient(options)));
   const [one, ...more] = clients as unknown as [RedisClient, ...RedisClient[]];
   for (const target of [one, [one, ...more]]) {
