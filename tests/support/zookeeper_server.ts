@@ -219,6 +219,11 @@ export function connected(address: string, options: ClientOptions = {}): TestCli
   return client;
 }
 
+/** Whether a client has a session, and a connection to a server. */
+export function isConnected(client: TestClient): boolean {
+  return client.connectionManager.state === CONNECTED;
+}
+
 /**
  * Closes a client once it is connected, after so many milliseconds in any case, and waits until its connection is gone.
  */
@@ -226,8 +231,8 @@ export async function closeClient(client: TestClient, patience = 2_000): Promise
   const inside = client.connectionManager;
   const isClosed = () => inside.state === CLOSED;
   // One that is closed while it connects takes the answer for another one, and throws where nobody can catch it.
-  await until(() => isClosed() || inside.state === CONNECTED, "the client is connected", patience).catch(() => {});
-  const wasConnected = inside.state === CONNECTED;
+  await until(() => isClosed() || isConnected(client), "the client is connected", patience).catch(() => {});
+  const wasConnected = isConnected(client);
   if (!isClosed()) client.close();
   if (!wasConnected) inside.socket?.destroy();
   // A server that is gone does not answer.

@@ -10,6 +10,7 @@ import {
   type ClientOptions,
   closeClient,
   connected,
+  isConnected,
   type TestClient,
   ZookeeperEnsemble,
   ZookeeperServer,
@@ -20,9 +21,6 @@ if ("missing" in found) console.log(`the tests on ZooKeeper are skipped: ${found
 
 /** Whether there is no server. */
 export const ignore = "missing" in found;
-
-/** The state of a client that is connected. */
-const CONNECTED = 3;
 
 /** The servers of the test file. */
 const servers: { one?: ZookeeperServer; three?: ZookeeperEnsemble } = {};
@@ -141,7 +139,7 @@ function waitFor<Target extends object>(
   for (const method of methods) {
     const call = target[method] as unknown as (...args: unknown[]) => Promise<unknown>;
     const patient = async (...args: unknown[]) => {
-      await until(() => client.getState().getCode() === CONNECTED, "the client is connected", HANG_MS);
+      await until(() => isConnected(client), "the client is connected", HANG_MS);
       return await call.apply(target, args);
     };
     Object.assign(target, { [method]: patient });

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { acquire, type Lock, StoreError } from "@holdfast/lock";
 import { zookeeper, type ZookeeperAcl } from "@holdfast/lock/zookeeper";
 import { until } from "../../support/until.ts";
-import type { TestClient } from "../../support/zookeeper_server.ts";
+import { isConnected, type TestClient } from "../../support/zookeeper_server.ts";
 import { answered, type Place, test } from "./place.ts";
 import { refused } from "../../support/refused.ts";
 
@@ -16,7 +16,7 @@ async function clientOf(place: Place, user: string): Promise<TestClient> {
   const client = place.client();
   client.addAuthInfo("digest", Buffer.from(`${user}:secret`));
   // What is asked before is sent first.
-  await until(() => client.getState().getCode() === 3, "it is connected");
+  await until(() => isConnected(client), "it is connected");
   return client;
 }
 
@@ -41,7 +41,7 @@ async function removeAll(client: TestClient, path: string): Promise<void> {
 /** Does with a lock what programs do, and what removes old nodes. Resolves to whether all was permitted. */
 async function useOf(place: Place, client: TestClient): Promise<string> {
   // A call without a wait gives up soon.
-  await until(() => client.getState().getCode() === 3, "it is connected");
+  await until(() => isConnected(client), "it is connected");
   const store = zookeeper(client, { path: place.path });
   const backend = place.backend(client);
   let lock: Lock | undefined;

@@ -11,11 +11,8 @@ import { freePort } from "../../support/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
-import { closeClient, CLOSED, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
+import { closeClient, CLOSED, isConnected, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
 import { answered, oneServer, Place, test, threeServers } from "./place.ts";
-
-/** Whether a client is connected. */
-const isConnected = (client: TestClient) => client.getState().getCode() === 3;
 
 /** A session that ends when the server has not heard of the client for so long, in milliseconds. */
 const SHORT_SESSION = { sessionTimeout: 2_000 };
