@@ -1,5 +1,6 @@
 // Deno only: it starts a server.
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { delay } from "@std/async";
 import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
 import { etcd, type EtcdOptions, type EtcdStore } from "@holdfast/lock/etcd";
 import { EtcdServer } from "../../support/etcd_server.ts";
@@ -23,8 +24,8 @@ class ClosedServer implements AsyncDisposable {
   }
 
   /** Starts it; without `enabled` authentication is not turned on yet. */
-  static async start(enabled = true): Promise<ClosedServer> {
-    const closed = new ClosedServer(await EtcdServer.start());
+  static async start(enabled = true, settings: readonly string[] = []): Promise<ClosedServer> {
+    const closed = new ClosedServer(await EtcdServer.start(settings));
     const { server } = closed;
     for (const [name, password] of [["root", "root"], [APP.username, APP.password], ["poor", "secret"]]) {
       await server.call("/v3/auth/user/add", { name, password });
@@ -52,7 +53,7 @@ class ClosedServer implements AsyncDisposable {
     return (await this.server.call(AUTHENTICATE, { name: APP.username, password: APP.password })).token;
   }
 
-  /** Invalidates the tokens of the user, as their expiry does: a short life would end the next token of a slow test. */
+  /** Invalidates the tokens of the user, as their expiry does, but not the tokens that come after them. */
   async expire(): Promise<void> {
     const token = await this.token();
     const { username: name, password } = APP;
@@ -89,6 +90,24 @@ test("etcd() renews a token that has expired, once for all calls", async (closed
   await closed.expire();
   await Promise.all([lock.extend(60_000), store.query(), store.query({ name: "b" })]);
   assertEquals([count(AUTHENTICATE), lock.held], [2, true]);
+});
+
+Deno.test({
+  name: "etcd() renews a token whose time is over",
+  ignore,
+  fn: async () => {
+    await using closed = await ClosedServer.start(true, ["--auth-token-ttl=1"]);
+    const lease = 600_000;
+    await using lock = await acquire(closed.store(), "a", { lease });
+    const token = await closed.token();
+    const look = () => closed.server.call("/v3/kv/range", { key: btoa("holdfast/") }, token);
+    // Each look prolongs it, and the server forgets tokens once a second.
+    for (let pause = 2_100; await look().then(() => true, () => false); pause += 1_000) await delay(pause);
+    await assertRejects(look, Error, "invalid auth token");
+    // On a slow machine the time of the next one may be over as well.
+    await until(() => lock.extend(lease).then(() => true, () => false), "it is renewed", HANG_MS);
+    assert(lock.held);
+  },
 });
 
 test("etcd() renews a token that the server has forgotten in a restart", async (closed) => {
