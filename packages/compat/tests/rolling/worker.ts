@@ -40,12 +40,17 @@ const [port, library, kind, prefix] = Deno.args as [string, Library, WorkerKind,
 const client = new Redis(Number(port));
 const resource = new Redis(Number(port));
 
-/** When the client last sent a command that may set a lock: a mutex does not tell until when its lock is trusted. */
+/**
+ * When the last answered command that may set a lock was sent: a mutex does not tell until when its lock is trusted. At
+ * its grant it also asks whether the lock is held, which has no answer yet and says nothing of the lease.
+ */
 let sentAt = 0;
 const send = client.sendCommand.bind(client);
 client.sendCommand = (...sent: Parameters<typeof send>) => {
-  if (/^(set|eval|evalsha)$/.test(sent[0].name)) sentAt = Date.now();
-  return send(...sent);
+  const at = Date.now();
+  const answer = send(...sent) as Promise<unknown>;
+  if (/^(set|eval|evalsha)$/.test(sent[0].name)) answer.then(() => sentAt = at, () => {});
+  return answer;
 };
 
 const OPENERS: Readonly<Record<Library, Record<WorkerKind, () => () => Promise<HeldSection>>>> = {
