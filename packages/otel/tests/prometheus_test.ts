@@ -136,14 +136,18 @@ class Seen {
     });
   }
 
-  /** Looks at each panel of the dashboard that has shown nothing yet; returns whether all have shown something. */
-  async look(): Promise<boolean> {
-    const queries = panels().flatMap(({ queries }) => queries);
-    for (const query of queries.filter((query) => !this.shown.has(query))) {
-      const samples = await this.#prometheus.query(query);
-      if (samples.length > 0) this.shown.set(query, samples);
-    }
-    return queries.every((query) => this.shown.has(query));
+  /** Resolves when all panels of the dashboard but these have shown something. */
+  async shows(but: readonly string[] = []): Promise<void> {
+    const queries = panels().flatMap(({ title, queries }) => but.includes(title) ? [] : queries);
+    const shown = async () => {
+      for (const query of queries.filter((query) => !this.shown.has(query))) {
+        const samples = await this.#prometheus.query(query);
+        if (samples.length > 0) this.shown.set(query, samples);
+      }
+      return queries.every((query) => this.shown.has(query));
+    };
+    // What has shown nothing by then fails below, with its name.
+    await until(shown, "all panels show data", LIMIT).catch(() => {});
   }
 }
 
@@ -151,11 +155,11 @@ class Seen {
 async function goWrong(server: RedisServer, seen: Seen): Promise<void> {
   await seen.fires("HoldfastStuckLock", "HoldfastStarvingWaiter", "HoldfastLeaseLost");
   assertEquals([...seen.fired].filter((name) => /Fault|Fails/.test(name)), [], "the store has not failed yet");
-  await seen.look();
+  // Without the server nothing is renewed, and a rate needs a second look at the target.
+  await seen.shows(["Store faults"]);
   await server.kill();
   await seen.fires("HoldfastStoreFaults", "HoldfastAcquireFails");
-  // A rate needs a second look at the target. What has shown nothing by then fails below, with its name.
-  await until(() => seen.look(), "all panels show data", LIMIT).catch(() => {});
+  await seen.shows();
 }
 
 for (const [name, runtime] of Object.entries(RUNTIMES)) {
