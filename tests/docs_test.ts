@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as exported from "@holdfast/lock";
 import { DEPLOYMENTS } from "./faults/run/options.ts";
 import { Masters } from "./support/masters.ts";
+import { replayed } from "./support/replayed.ts";
 import { HANG_MS, until } from "./support/until.ts";
 import { RULE } from "./stores/redis/rights.ts";
 import { MEMBERS, sourceFiles, SOURCES, textOf } from "./support/test_files.ts";
@@ -153,16 +154,15 @@ Deno.test("the README and the pages of docs/ have examples that run and end by t
   for (const { name, code } of found) {
     const lines = Array.from(code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm), ([, line]) => line!);
     // What an example says that it prints, it prints: unless a slow moment takes some of a lease or of a pause.
-    let missing = true;
-    for (let tries = 1; missing; tries++) {
+    await replayed(async () => {
       const output = await run(code, servers);
       outputs.push(output);
-      missing = lines.some((line) => !output.split("\n").includes(line));
-      assert(!missing || tries < 3, `${name} prints ${lines}: ${output}`);
       // A node that is slower than the majority may not hear of the release any more when its client is closed right
       // after it: what that node holds ends with its lease, of 30 s, and the next example asks that server again.
       await until(async () => (await servers.leftovers()).length === 0, `nothing is left of ${name}`, HANG_MS);
-    }
+      const isMissing = lines.some((line) => !output.split("\n").includes(line));
+      return isMissing ? `${name} prints ${lines}: ${output}` : undefined;
+    });
   }
   assert(outputs.some((output) => /fence \d{16}/.test(output)), "an example prints its fence");
 });

@@ -133,6 +133,7 @@ Deno.test("acquire() succeeds although the event loop is busy for a node time-ou
   for (let i = 0; granted < 5; i++) {
     assert(i < 50, `granted ${granted} times`);
     const acquired = tryAcquire(store, `a ${i}`).catch(() => null);
+    // A worker of workerd may compute for so long, but not wait.
     const until = performance.now() + 60;
     while (performance.now() < until);
     // The servers may be slower than that.

@@ -4,6 +4,7 @@ import { tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { RedisServer } from "../../../tests/support/redis_server.ts";
+import { replayed } from "../../../tests/support/replayed.ts";
 import { HANG_MS, until } from "../../../tests/support/until.ts";
 import { gone, living, processes, RunProcess, shell, storeOf, wasKilled } from "./run_process.ts";
 
@@ -47,19 +48,6 @@ function messages(errors: string): string[] {
   return errors.split("\n").filter((line) => line.startsWith("holdfast: "));
 }
 
-/** How often a slow moment may spoil a scenario: a fault does so each time. */
-const TRIES = 5;
-
-/** Plays a scenario again when a slow moment has spoilt it: then it resolves to what has gone wrong. */
-async function replayed(play: () => Promise<string | undefined>): Promise<void> {
-  let spoilt: string | undefined;
-  for (let tries = 0; tries < TRIES; tries++) {
-    spoilt = await play();
-    if (spoilt === undefined) return;
-  }
-  throw new Error(spoilt);
-}
-
 for (
   const [what, script] of Object.entries({ "a command": TAME, "a command that ignores SIGTERM, and its child,": WILD })
 ) {
@@ -81,7 +69,7 @@ for (
       server.thaw();
       await until(async () => (await server.leftovers()).length === 0, "nothing is left");
       return undefined;
-    }));
+    }, 5));
 }
 
 Deno.test("holdfast run lets its command go on when the server was frozen for a moment", async () => {
@@ -186,7 +174,7 @@ for (
         `${script === TAME ? 3 : 137} is not passed on`;
       assertEquals([status, messages(errors)], [76, [said]]);
       return undefined;
-    }));
+    }, 5));
 }
 
 Deno.test("holdfast run --watchdog stops the command when holdfast is killed", () =>
@@ -201,7 +189,7 @@ Deno.test("holdfast run --watchdog stops the command when holdfast is killed", (
     const died = await gone(group);
     // Without it, the command would end at no time; by the lease alone, 4 s later.
     return died - killed < 2_000 ? undefined : `dead ${died - killed} ms later`;
-  }));
+  }, 5));
 
 Deno.test("holdfast run --watchdog sends SIGTERM once", () =>
   replayed(async () => {
@@ -218,7 +206,7 @@ Deno.test("holdfast run --watchdog sends SIGTERM once", () =>
     assertEquals([status, output], [76, ["SIGTERM"]]);
     assert(said.length === 1 && said[0]?.includes("could not be renewed"), errors);
     return undefined;
-  }));
+  }, 5));
 
 Deno.test("holdfast run --watchdog leaves no watchdog behind", async () => {
   await using server = await RedisServer.start();
