@@ -1,14 +1,23 @@
 /**
- * The program that worker processes run: `worker.ts <redis | sqlite> <port | path> [options of cohort()]`. It obeys
- * commands, one JSON object per line of its input, and writes reports in the same way. It ends when its input does, so
- * that none is left over when a test run is killed.
+ * The program that worker processes run: `worker.ts <redis | sqlite> <port | path> <options>`. It obeys commands,
+ * one JSON object per line of its input, and writes reports in the same way. It ends when its input does, so that none
+ * is left over when a test run is killed.
  */
 import { Redis } from "npm:ioredis@^6";
 import { acquire, type AcquireOptions, type Lock, LockError, type LockEvent } from "../../mod.ts";
-import { cohort } from "../../src/cohort/mod.ts";
+import { cohort, type CohortOptions } from "../../src/cohort/mod.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
 import { sqlite } from "../../src/stores/sqlite/mod.ts";
+import { reservingForLong } from "../stores/redis/long_reservations.ts";
 import { lines } from "../support/lines.ts";
+
+/** How a worker uses its store. */
+export interface WorkerOptions {
+  /** Of its cohort, if it uses one. */
+  readonly cohort?: CohortOptions | undefined;
+  /** Whether what it releases on Redis is reserved for the next waiter for longer than a machine stands still. */
+  readonly reservesForLong?: boolean;
+}
 
 /** The commands of a worker. */
 export type Command =
@@ -62,10 +71,12 @@ function observer(event: LockEvent): void {
   if (event.type === "renewed") report({ type: "renewed", deadline: Date.now() + event.remaining });
 }
 
-const [kind, address, options] = Deno.args as [string, string, string?];
+const [kind, address, options] = Deno.args as [string, string, string];
+const { cohort: cohortOptions, reservesForLong = false }: WorkerOptions = JSON.parse(options);
 const client = kind === "redis" ? new Redis(Number(address), "127.0.0.1") : undefined;
+if (client !== undefined && reservesForLong) reservingForLong(client);
 const kept = client === undefined ? sqlite(address, { observer }) : redis(client, { observer });
-const store = options === undefined ? kept : cohort(kept, JSON.parse(options));
+const store = cohortOptions === undefined ? kept : cohort(kept, cohortOptions);
 const locks = new Map<string, Lock>();
 const watching = new Set<string>();
 

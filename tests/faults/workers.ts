@@ -1,18 +1,14 @@
 import type { CohortOptions } from "../../src/cohort/mod.ts";
-import { RESERVATION_MS } from "../../src/stores/redis/constants.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { DenoProcess } from "../support/deno_process.ts";
 import { inTime } from "../support/in_time.ts";
-import type { Command, Report } from "./worker.ts";
+import type { Command, Report, WorkerOptions } from "./worker.ts";
 
 /**
  * How long a process may be silent when a report is waited for, in milliseconds: it starts in 0.3 s, and in several
  * under load. What takes longer reports its progress.
  */
 const REPORT_LIMIT = 60_000;
-
-/** A waiter that does not take its turn for so long is passed over, in milliseconds: sooner on Redis than on SQLite. */
-export const PASSED_OVER_MS = RESERVATION_MS - 100;
 
 type Reported<Type extends Report["type"]> = Extract<Report, { type: Type }>;
 
@@ -24,10 +20,9 @@ export class WorkerProcess implements AsyncDisposable {
   #arrival = Promise.withResolvers<void>();
   #ended = false;
 
-  /** Starts a process that uses a store of this kind at this address, through a cohort if that has options. */
-  constructor(kind: StoreKind, address: string, cohort?: CohortOptions) {
-    const options = cohort === undefined ? [] : [JSON.stringify(cohort)];
-    this.#process = new DenoProcess(import.meta.resolve("./worker.ts"), kind, address, ...options);
+  /** Starts a process that uses a store of this kind at this address. */
+  constructor(kind: StoreKind, address: string, options: WorkerOptions) {
+    this.#process = new DenoProcess(import.meta.resolve("./worker.ts"), kind, address, JSON.stringify(options));
     this.#reading = this.#read();
   }
 
@@ -95,11 +90,6 @@ export class WorkerProcess implements AsyncDisposable {
   }
 }
 
-/** Returns the longest time in which nobody had a turn, in milliseconds, by what sections have written down. */
-export function longestPause(turns: readonly (readonly string[])[]): number {
-  return Math.max(...turns.slice(1).map(([, , at], i) => Number(at) - Number(turns[i]![2])));
-}
-
 /** The stores that several processes can share. */
 export type StoreKind = "redis" | "sqlite";
 
@@ -108,16 +98,18 @@ export class Fixture implements AsyncDisposable {
   readonly kind: StoreKind;
   readonly directory = Deno.makeTempDirSync({ prefix: "holdfast_faults_" });
   readonly #server: RedisServer | undefined;
+  readonly #options: WorkerOptions;
   readonly #workers: WorkerProcess[] = [];
 
-  private constructor(kind: StoreKind, server: RedisServer | undefined) {
+  private constructor(kind: StoreKind, server: RedisServer | undefined, options: WorkerOptions) {
     this.kind = kind;
     this.#server = server;
+    this.#options = options;
   }
 
-  /** Makes the store; starts its server, if it needs one. */
-  static async open(kind: StoreKind): Promise<Fixture> {
-    return new Fixture(kind, kind === "redis" ? await RedisServer.start() : undefined);
+  /** Makes the store, for processes with these options; starts its server, if it needs one. */
+  static async open(kind: StoreKind, options: WorkerOptions = {}): Promise<Fixture> {
+    return new Fixture(kind, kind === "redis" ? await RedisServer.start() : undefined, options);
   }
 
   /** The port of the server, or the path of the file. */
@@ -133,7 +125,7 @@ export class Fixture implements AsyncDisposable {
 
   /** Starts a process, and waits until it listens to commands. */
   async worker(cohort?: CohortOptions): Promise<WorkerProcess> {
-    const worker = new WorkerProcess(this.kind, this.address, cohort);
+    const worker = new WorkerProcess(this.kind, this.address, { ...this.#options, cohort });
     this.#workers.push(worker);
     await worker.next("ready");
     return worker;

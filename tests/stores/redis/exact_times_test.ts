@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
+import type { Redis } from "ioredis";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { held, release, renew } from "../../../src/stores/redis/commands/holder.ts";
 import { entries } from "../../../src/stores/redis/commands/entries.ts";
@@ -36,10 +37,19 @@ testOnServer("attempt() grants a permit from the millisecond on in which a lease
 });
 
 testOnServer("attempt() returns the end of the lease, later by a step for each waiter ahead", async ({ client }) => {
-  await after(0, client, attempt, { claim: holder(1_000) });
+  for (const kind of ["exclusive", 2] as const) {
+    await client.flushall();
+    await assertStepsByRank(client, kind);
+  }
+});
+
+/** Asks for a lock that is held in that way, as one waiter after the other. */
+async function assertStepsByRank(client: Redis, kind: "exclusive" | 2): Promise<void> {
+  await after(0, client, attempt, { claim: holder(1_000, kind) });
+  if (kind === 2) await after(0, client, attempt, { claim: holder(LONG, kind) });
   const asked = [];
-  for (let i = 0; i < 3; i++) asked.push(await after(400, client, attempt, { claim: claimOf("a"), waiter }));
-  asked.push(await after(400, client, attempt, { claim: claimOf("a") }));
+  for (let i = 0; i < 3; i++) asked.push(await after(400, client, attempt, { claim: claimOf("a", kind), waiter }));
+  asked.push(await after(400, client, attempt, { claim: claimOf("a", kind) }));
   const first = (START + 400) * 1_000;
   assertEquals(asked, [
     { granted: false, retryAfter: 601, ticket: `${first}` },
@@ -47,7 +57,7 @@ testOnServer("attempt() returns the end of the lease, later by a step for each w
     { granted: false, retryAfter: 601 + 2 * RANK_STEP_MS, ticket: `${first + 2}` },
     { granted: false, retryAfter: 601 + 3 * RANK_STEP_MS, ticket: "" },
   ]);
-});
+}
 
 testOnServer("attempt() returns the next millisecond when the lease ends in this one", async ({ client }) => {
   await after(0, client, attempt, { claim: claimOf("a") });

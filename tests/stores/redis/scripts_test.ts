@@ -251,24 +251,14 @@ testOnServer("renew() rounds a lease up to whole milliseconds", async ({ client,
   await store.release(claim);
 });
 
-testOnServer("attempt() of a busy lock returns when to ask again: at its end, by rank", async ({ client, store }) => {
+testOnServer("attempt() of a busy lock returns the next poll if its lease ends later", async ({ client, store }) => {
   await subscribed(client);
-  const lease = POLL_MS - 100;
-  const holder = claimOf("a", lease);
-  const began = performance.now();
+  const [holder, waiter] = [claimOf("a", LONG), claimOf("a", LONG)];
   await grant(store, holder);
-  const [first, second, third] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
-  const asked = [await ask(store, first), await ask(store, second), await ask(store, third)];
-  const took = performance.now() - began;
-  asked.forEach((retryAfter, rank) => {
-    const end = lease + 20 * rank;
-    assert(retryAfter <= end + 1 && retryAfter > end - took - 2, `${retryAfter} of ${asked}`);
-  });
-  await store.renew({ ...holder, lease: LONG });
-  assertEquals(await ask(store, first), POLL_MS);
+  assertEquals(await ask(store, waiter), POLL_MS);
   await client.persist("lock:a");
-  assertEquals(await ask(store, second), POLL_MS, "also for a lock that never ends");
-  for (const claim of [first, second, third, holder]) assert(await store.release(claim), "given up");
+  assertEquals(await ask(store, waiter), POLL_MS, "also for a lock that never ends");
+  for (const claim of [waiter, holder]) assert(await store.release(claim), "given up");
 });
 
 testOnServer("attempt() of the next waiter grants the whole lease, also after a lost reply", async ({ client }) => {
