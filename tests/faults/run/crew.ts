@@ -87,6 +87,8 @@ class Worker {
   readonly ready: Promise<void>;
   /** Whether it ends because it was asked to. */
   ending = false;
+  /** What it waits for since it was asked to finish. */
+  endingAt: string | undefined;
   /** The fences that it holds locks with, by the owner. */
   readonly #held = new Map<string, Omit<DeadHolder, "at">>();
   readonly #process: DenoProcess;
@@ -133,8 +135,10 @@ class Worker {
 
   async finish(): Promise<void> {
     this.ending = true;
+    this.endingAt = "it hears that it is to end";
     await this.#process.endInput();
     await inTime(this.#reading, END_LIMIT_MS, "the end of a worker process");
+    this.endingAt = undefined;
   }
 
   async #read(ready: () => void): Promise<void> {
@@ -142,6 +146,7 @@ class Worker {
       const entry: Line = JSON.parse(line);
       if (entry.type === "ready") ready();
       else if (entry.type === "time") this.#asked.resolve(entry.at);
+      else if (entry.type === "ending") this.endingAt = entry.at;
       else {
         note(entry, this.#ledger);
         if (entry.type === "granted") this.#held.set(entry.owner, { lock: entry.lock, fence: BigInt(entry.fence) });
@@ -183,6 +188,11 @@ export class Crew implements AsyncDisposable {
   /** How many there are. */
   get size(): number {
     return this.#workers.length;
+  }
+
+  /** What each process waits for that was asked to finish. */
+  get unfinished(): string[] {
+    return this.#workers.flatMap(({ endingAt = [] }) => endingAt);
   }
 
   /** Starts the process at a place, and replaces the one that was there. */
@@ -229,7 +239,7 @@ export class Crew implements AsyncDisposable {
   }
 }
 
-function note(line: Exclude<Line, { type: "ready" | "time" }>, ledger: Ledger): void {
+function note(line: Exclude<Line, { type: "ready" | "time" | "ending" }>, ledger: Ledger): void {
   switch (line.type) {
     case "granted": {
       const { type: _, waited, handedOn, fence, ...rest } = line;

@@ -37,7 +37,7 @@ export function report({ options, counts, faults, longestWait, sound, quiet, vio
 }
 
 /** Returns what a run is at, in one line. */
-export function line({ crew, schedule, elapsed }: Progress): string {
+export function line({ at, crew, schedule, elapsed }: Progress): string {
   const { grants, releases, refused, handoffs, longestWait } = crew.ledger;
   const operations = grants.size + releases.length + [...refused.values()].reduce((sum, count) => sum + count, 0);
   const parts = [
@@ -47,5 +47,5 @@ export function line({ crew, schedule, elapsed }: Progress): string {
     `${handoffs.toLocaleString("en")} handoffs`,
     `longest wait ${(longestWait / 1_000).toFixed(1)} s`,
   ];
-  return [...parts, ...schedule.now].join(" · ");
+  return [...parts, at, ...crew.unfinished, ...schedule.now].join(" · ");
 }

@@ -79,6 +79,8 @@ const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, Start>> = {
 
 /** What a run is at. */
 export interface Progress {
+  /** What it waits for. */
+  readonly at: string;
   readonly crew: Crew;
   readonly schedule: FaultSchedule;
   /** Milliseconds since the faults began. */
@@ -154,7 +156,8 @@ export async function run(
   const over = new AbortController();
   stack.defer(() => over.abort());
   const began = now();
-  const ticking = setInterval(() => report({ crew, schedule, elapsed: now() - began }), 200);
+  let at = "faults happen";
+  const ticking = setInterval(() => report({ at, crew, schedule, elapsed: now() - began }), 200);
   stack.defer(() => clearInterval(ticking));
   const breaching = () => schedule.happenings.some(({ fault, over }) => fault.breach && !over);
   const masters = () => deployment.masters?.() ?? Promise.resolve([]);
@@ -165,17 +168,25 @@ export async function run(
   const enough = () =>
     crew.ledger.grants.size >= least.grants && schedule.happenings.length >= least.faults &&
     crew.ledger.handedOn >= handedOn;
+  at = "the least must happen";
   while (!enough() && !over.signal.aborted) await pause(PROBE_MS, over.signal);
   over.abort();
+  at = "the last faults end";
   await happening;
+  at = "the processes tell their time";
   await crew.agree();
+  at = "the processes end";
   await crew.finish();
-  clearInterval(ticking);
+  at = "what is left goes";
 
   const set = Math.abs(compare(Date.now, now));
   if (set > CLOCK) throw new Error(`the machine's clock was set by ${set.toFixed(0)} ms: this cannot be checked`);
   const locks = [...LOCKS, THRONGED, ...new Set(ways.flatMap((_, place) => Object.values(own(place))))];
   const history = historyOf(crew, schedule, switches, await writes(server, locks));
+  const left = await remaining(deployment).catch((cause) => {
+    throw new Error(`what is left cannot be seen: ${cause}. ${schedule.failures.join("; ")}`, { cause });
+  });
+  clearInterval(ticking);
   return outcome({
     options,
     ledger: crew.ledger,
@@ -186,9 +197,7 @@ export async function run(
     began,
     lease: LEASE,
     traits: deployment.traits,
-    left: await remaining(deployment).catch((cause) => {
-      throw new Error(`what is left cannot be seen: ${cause}. ${schedule.failures.join("; ")}`, { cause });
-    }),
+    left,
   });
 }
 

@@ -155,6 +155,8 @@ export type Line =
   | { readonly type: "unhandled"; readonly message: string }
   /** It had something open when it had closed its store. */
   | { readonly type: "unclosed"; readonly what: string }
+  /** What it waits for before it ends. */
+  | { readonly type: "ending"; readonly at: string }
   /** Something kept it alive when all was over. */
   | { readonly type: "lingering" }
   /** It was asked to finish and has; with the calls that have not returned. */

@@ -11,6 +11,7 @@ import { cohort } from "../../../src/cohort/mod.ts";
 import { SystemClock } from "../../../src/time/clock.ts";
 import { HandoffStore } from "../../../src/handoff/handoff_store.ts";
 import type { Store } from "../../../src/contract/store.ts";
+import { standStill } from "../../support/stand_still.ts";
 import { now } from "../../verification/history/history.ts";
 import { Random } from "../../simulation/kernel/random.ts";
 import { connect } from "./access.ts";
@@ -346,15 +347,10 @@ async function overwork(lock: Lock, trace: Trace): Promise<void> {
   // So late that the renewal reaches further than the lease.
   while (lock.held && trace.deadline - now() > work.lease * 0.75) await sleep(1);
   const extended = lock.extend().catch(ignoreLockError);
-  const worked = registerClient.ping().then(() => block(trace.deadline + 5 - now()));
+  const worked = registerClient.ping().then(() => standStill(trace.deadline + 5 - now()));
   // Both answers have come when the process looks for any.
-  block(20);
+  standStill(20);
   await Promise.all([extended, worked]);
-}
-
-/** Lets nothing else run for so many milliseconds. */
-function block(ms: number): void {
-  if (ms > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 function ignoreLockError(error: unknown): void {
@@ -386,6 +382,8 @@ for await (const asked of Deno.stdin.readable) {
 }
 finishing = true;
 finish.abort();
+const ending = (at: string) => write({ type: "ending", at });
+ending("its calls end");
 const enough = new AbortController();
 const all = lives.then(() => true);
 const settled = await Promise.race([all, settling().then((ms) => pause(ms, enough.signal)).then(() => false)]);
@@ -396,7 +394,9 @@ if (!settled && pending.length === 0) {
   write({ type: "unhandled", message: `a section did not come to its end: lock ${lock}, ${at}` });
 }
 write({ type: "finished", pending });
+ending("its store stops");
 if (store instanceof HandoffStore) await store.stop();
+ending("it closes its clients");
 access.close();
 for (const what of access.unclosed?.() ?? []) write({ type: "unclosed", what });
 registerClient.disconnect();
