@@ -42,7 +42,14 @@ function throwUncaught(): void {
 
 function found(...own: unknown[]): unknown {
   const others = uncaught.splice(0);
-  if (others.length === 0) return own[0];
-  const text = (error: unknown) => error instanceof Error ? error.stack : String(error);
+  if (others.length === 0 && !(own[0] instanceof SuppressedError)) return own[0];
   return new Error([...own.map(text), ...others.map((error) => `not caught: ${text(error)}`)].join("\n"));
+}
+
+/** Returns what is known of an error; of one that was thrown on the way out, also the one before, which Deno hides. */
+function text(error: unknown): string {
+  if (error instanceof SuppressedError) {
+    return `${text(error.suppressed)}\nand then, on the way out: ${text(error.error)}`;
+  }
+  return error instanceof Error ? error.stack ?? error.message : String(error);
 }
