@@ -7,7 +7,7 @@ import { PROGRAM } from "./busy.ts";
 const PATH = new URL("busy.ts", import.meta.url).pathname;
 
 Deno.test("busy: what follows the command's name belongs to the command", () => {
-  const command = ["deno", "task", "test", "--once", "--loops", "3", "--help"];
+  const command = ["deno", "task", "test", "--all", "--loops", "3", "--help"];
   assertEquals(parse(PROGRAM, ["--loops", "2", "--stop", ...command]), { loops: 2, nice: 0, stop: true, command });
 });
 

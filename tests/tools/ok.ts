@@ -6,9 +6,9 @@
  */
 const HELP = `Run all tests once, and all checks: deno task ok
 
-Its parts are "deno task test:all --once", "deno task test:runtimes --once" and "deno task checks --coverage".`;
+Its parts are "deno task test:all", "deno task test:runtimes" and "deno task checks --coverage".`;
 
-const PARTS = [["test:all", "--once"], ["test:runtimes", "--once"], ["checks", "--coverage"]];
+const PARTS = [["test:all"], ["test:runtimes"], ["checks", "--coverage"]];
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.length > 0) {

@@ -113,14 +113,6 @@ export function resultsOf({ code, report, output }: Ended, files: readonly strin
   return { passed, failed, ignored, unnamed, reasons, tests: testsOf(failed, text) };
 }
 
-/** Returns whether each test and step that failed is among those that passed the second time, and nothing failed. */
-export function passedAgain(failed: readonly Case[], second: Results): boolean {
-  // By their names: only the files of those that failed run again.
-  const count = (cases: readonly Case[], { name }: Case) => cases.filter((each) => each.name === name).length;
-  return second.unnamed + second.failed.length === 0 &&
-    failed.every((each) => count(second.passed, each) >= count(failed, each));
-}
-
 function testsOf(failed: readonly Case[], text: string): FailedTest[] {
   const lines = [...text.matchAll(FAILED)];
   const isStep = ({ name }: Case) => failed.some((other) => name.startsWith(`${other.name} > `));

@@ -1,5 +1,5 @@
-import { assert, assertEquals } from "@std/assert";
-import { passedAgain, resultsOf } from "./results.ts";
+import { assertEquals } from "@std/assert";
+import { resultsOf } from "./results.ts";
 
 const REPORT = `<testsuites tests="6" failures="3" errors="0">
   <testsuite name="./tests/site.ts">
@@ -93,16 +93,4 @@ Deno.test("resultsOf() takes a status for a failure though no test failed", () =
   const report = `<testcase name="a() does" classname="./tests/a_test.ts" time="0.1"></testcase>`;
   const output = "ok | 1 passed | 0 failed (1ms)";
   assertEquals([0, 1].map((code) => resultsOf({ code, report, output }).unnamed), [0, 1]);
-});
-
-Deno.test("passedAgain() wants each test and step that failed among those that passed", () => {
-  const { failed } = resultsOf(ENDED);
-  const passing = REPORT.replaceAll(/<failure.*/g, "");
-  const second = (report: string, code = 0) => resultsOf({ code, report, output: "ok | 4 passed | 0 failed (1ms)" });
-  assert(passedAgain(failed, second(passing)));
-  assert(!passedAgain(failed, resultsOf(ENDED)), "they failed again");
-  assert(!passedAgain(failed, second(passing.replace("f() &gt; does", "f() &gt; has"))), "a step is missing");
-  assert(passedAgain(failed, second(passing.replaceAll("site.ts", "other.ts"))), "another file is said to run them");
-  assert(!passedAgain(failed, second(passing, 1)), "the run failed");
-  assert(!passedAgain([...failed, ...failed], second(passing)), "one of two with a name is missing");
 });

@@ -10,24 +10,19 @@ import { type Call, count, failures, runTests } from "./calls.ts";
 import { importArguments } from "./offline/arguments.ts";
 import { entryPoints } from "./packages.ts";
 import { IN_CI, requirements } from "./requirements.ts";
-import { passedAgain, type Results } from "./results.ts";
-import { argumentsFor, flakyLine, mayTryAgain, MOST_FLAKY } from "./second_try.ts";
+import type { Results } from "./results.ts";
 import { slowest } from "./slowest.ts";
 import { allTests, isModel, isUnit, longestFirst, type Need, needsOf, otherTests, readmeTests } from "./tiers.ts";
 import { divided } from "./together.ts";
 
-const HELP = `Run the tests of Holdfast: deno task test [--once] [arguments of deno test]
+const HELP = `Run the tests of Holdfast: deno task test [arguments of deno test]
 
   deno task test                             what users of the README run, on a Redis server
   deno task test:all                         all tests: every store, client and server, in a browser too
   deno task test:all --others                those of them that "deno task test" leaves out
   deno task test tests/lock/lease_test.ts         one file
   deno task test --filter "release()"        by name
-  deno task test --once                      without a second try
   REDIS_SERVER=path deno task test           on another server, such as valkey-server
-
-If up to ${MOST_FLAKY} tests fail beside the others, and can fail because the machine is busy, they are run once more by
-themselves. If they pass then, the run goes on, and the last line but one names them as flaky.
 
 Whole tiers run without a check of their types, which "deno task checks" does; all tests, and with CI=1 each tier, leave
 the coverage in coverage/ for it.
@@ -98,8 +93,8 @@ async function main(args: string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  const [once, all, others] = ["--once", "--all", "--others"].map((word) => args.includes(word));
-  const words = args.filter((arg) => !["--once", "--all", "--others"].includes(arg));
+  const [all, others] = ["--all", "--others"].map((word) => args.includes(word));
+  const words = args.filter((arg) => !["--all", "--others"].includes(arg));
   const { calls, needs, without } = planOf(words, all!, others!);
   const env = await requirements(needs);
   if (needs.has("Node and Bun")) await install();
@@ -108,40 +103,18 @@ async function main(args: string[]): Promise<number> {
   if (words.length === 0 && !others) await Deno.remove(COVERAGE, { recursive: true }).catch(() => {});
   const few = without.length > 0 ? { SEEDS: FEW_SEEDS } : {};
   const commands = calls.map((call) => ({ ...call, args: ["--parallel", ...imports, ...call.args] }));
-  const first = await runTests(commands, { ...env, ...few });
-  if (first === "interrupted") return INTERRUPTED;
-  const results = IN_CI ? first.map(withoutIgnored) : first;
+  const outcome = await runTests(commands, { ...env, ...few });
+  if (outcome === "interrupted") return INTERRUPTED;
+  const results = IN_CI ? outcome.map(withoutIgnored) : outcome;
   if (IN_CI && words.length === 0) console.log(`\n${slowest(results).join("\n")}\n`);
-  const sayWhatIsLeftOut = () => {
-    if (without.length > 0) console.log(`\nnot run: tests with ${without.join(", ")}: deno task test:all`);
-  };
-  if (failures(results) === 0) {
-    sayWhatIsLeftOut();
-    console.log(count(results));
-    return 0;
-  }
   for (const reason of results.flatMap(({ reasons }) => reasons)) console.log(`Failed: ${reason}`);
-  const tests = results.flatMap(({ tests }) => tests);
-  if (!once && results.every(({ unnamed }) => unnamed === 0) && mayTryAgain(tests)) {
-    console.log(`\nFailed beside the others: ${tests.length}. Once more, alone:`);
-    const second = await runTests([{ args: [...imports, ...argumentsFor(tests)], jobs: 1 }], { ...env, ...few });
-    if (second === "interrupted") return INTERRUPTED;
-    const failed = results.flatMap(({ failed }) => failed);
-    if (passedAgain(failed, second[0]!)) {
-      for (const { name, error } of tests) console.log(`\nPassed only the second time: ${name}\n${error}`);
-      sayWhatIsLeftOut();
-      console.log(`\n${flakyLine(tests.map(({ name, files }) => `${name} (${files})`))}`);
-      console.log(count(results, failed.length));
-      return 0;
-    }
-  }
   // Once more at the end, where the last lines of a long log have it.
-  for (const { name, files, error } of tests) {
+  for (const { name, files, error } of results.flatMap(({ tests }) => tests)) {
     console.log(`\n${error}\nFailed: ${name} (${files}): ${error.split("\n", 1)[0]!.slice(0, 200)}`);
   }
-  sayWhatIsLeftOut();
+  if (without.length > 0) console.log(`\nnot run: tests with ${without.join(", ")}: deno task test:all`);
   console.log(count(results));
-  return 1;
+  return failures(results) === 0 ? 0 : 1;
 }
 
 /** Takes the tests that were ignored as failures. */
