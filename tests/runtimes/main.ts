@@ -40,7 +40,7 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-async function runAll({ names, once }: Options, over: AbortSignal): Promise<number> {
+async function runAll({ names }: Options, over: AbortSignal): Promise<number> {
   for (const [variable, program] of Object.entries(await requirements())) Deno.env.set(variable, program);
   await using stack = new AsyncDisposableStack();
   const progress = new Progress(names);
@@ -54,7 +54,7 @@ async function runAll({ names, once }: Options, over: AbortSignal): Promise<numb
   const host = stack.use(new Host());
   over.throwIfAborted();
   // All at once: most of the time is spent waiting for leases and servers, not computing.
-  const begin = (name: string) => row(name, built, host, once, progress, over);
+  const begin = (name: string) => row(name, built, host, progress, over);
   const running = names.filter((name) => name !== ALONE).map(begin);
   const alone = async () => {
     await Promise.allSettled(running);
@@ -66,7 +66,6 @@ async function runAll({ names, once }: Options, over: AbortSignal): Promise<numb
   const rows = await Promise.all(running);
   progress.end();
   for (const { name, outcome } of rows) {
-    for (const failure of outcome.repeated) console.log(`Passed only the second time in ${name}: ${failure}\n`);
     for (const failure of outcome.failures) console.log(`FAILED ${name}: ${failure}\n`);
   }
   console.log(`${table(rows)}\n\n${summary(rows)}`);
@@ -77,7 +76,6 @@ async function row(
   name: string,
   built: Build,
   host: Host,
-  once: boolean,
   progress: Progress,
   over: AbortSignal,
 ): Promise<Row> {
@@ -85,9 +83,7 @@ async function row(
   const tell = (ended: number) => progress.tell(name, ended);
   const runtime = RUNTIMES[name];
   const version = runtime === undefined ? await versions() : await runtime.version();
-  const outcome = runtime === undefined
-    ? await checkTypes(built, tell)
-    : await run(runtime, built, host, once, tell, over);
+  const outcome = runtime === undefined ? await checkTypes(built, tell) : await run(runtime, built, host, tell, over);
   const seconds = (performance.now() - started) / 1_000;
   progress.done(name, outcome);
   return { name, version: version.trim().replace(/^v/, ""), seconds, outcome };

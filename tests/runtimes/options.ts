@@ -1,4 +1,4 @@
-import { choices, flag, type OptionsOf, program } from "../support/command_line.ts";
+import { choices, type OptionsOf, program } from "../support/command_line.ts";
 
 /** `deno task test:runtimes`, of these runtimes. */
 export const programOf = (names: readonly string[]) =>
@@ -7,7 +7,6 @@ export const programOf = (names: readonly string[]) =>
     usage: "deno task test:runtimes [options] [name...]",
     options: {
       names: { ...choices("name", `only these: ${names.join(", ")}`, names), kind: "words" },
-      once: flag("run no test a second time"),
     },
     notes: `The tests are those of "deno task test" that start nothing but Redis servers: of the core, of the stores in
       memory, in SQLite, on Redis and on Redlock, and of the LockManager; the first line of every other test file says
@@ -18,8 +17,7 @@ export const programOf = (names: readonly string[]) =>
 
       The runtimes come from npm into the folder .runtimes, which takes 270 MB of downloads and 850 MB of disk the first
       time; their versions are in tests/runtimes/versions.ts. REDIS_SERVER names the server program (default:
-      redis-server). The exit status is 1 when anything failed. Up to two tests of a runtime that fail beside the others
-      are run once more; the last line but one names those that pass then as flaky. More than two of all are a failure.`,
+      redis-server). The exit status is 1 when anything failed.`,
   });
 
 /** What the command line asks for. */

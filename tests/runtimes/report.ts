@@ -1,4 +1,3 @@
-import { flakyLine, MOST_FLAKY } from "../tools/second_try.ts";
 import type { Outcome } from "./run.ts";
 
 /** What was run, and what it came to. */
@@ -23,27 +22,16 @@ export function table(rows: readonly Row[]): string {
   return [...lines, ...(reasons.length > 0 ? ["", ...reasons] : [])].join("\n");
 }
 
-/** Returns how many tests failed, with those that passed only the second time if they are too many. */
+/** Returns how many tests failed. */
 export function failures(rows: readonly Row[]): number {
-  const flaky = flakyOf(rows).length;
-  return rows.reduce((sum, { outcome }) => sum + outcome.failures.length, flaky > MOST_FLAKY ? flaky : 0);
+  return rows.reduce((sum, { outcome }) => sum + outcome.failures.length, 0);
 }
 
-/** Returns the line that sums them up, as that of `deno task test` does; above it the one of the flaky tests. */
+/** Returns the line that sums them up, as that of `deno task test` does. */
 export function summary(rows: readonly Row[]): string {
-  const flaky = flakyOf(rows);
-  let [passed, skipped] = [flaky.length > MOST_FLAKY ? -flaky.length : 0, 0];
-  for (const { outcome } of rows) {
-    passed += outcome.passed;
-    skipped += sum(outcome.skipped);
-  }
-  const total = `${passed} passed, ${failures(rows)} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
-  return flaky.length > 0 ? `${flakyLine(flaky)}\n${total}` : total;
-}
-
-/** Returns the names of the tests that passed only the second time. */
-function flakyOf(rows: readonly Row[]): string[] {
-  return rows.flatMap(({ name, outcome }) => outcome.repeated.map((text) => `${text.split("\n")[0]} (${name})`));
+  const passed = rows.reduce((sum, { outcome }) => sum + outcome.passed, 0);
+  const skipped = rows.reduce((all, { outcome }) => all + sum(outcome.skipped), 0);
+  return `${passed} passed, ${failures(rows)} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
 function sum(counts: ReadonlyMap<string, number>): number {

@@ -1,7 +1,6 @@
 import { lines } from "../support/lines.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { RestFront } from "../support/rest_front.ts";
-import { MOST_FLAKY } from "../tools/second_try.ts";
 import { textOf } from "../support/test_files.ts";
 import type { Build } from "./build.ts";
 import { Child } from "./child.ts";
@@ -21,8 +20,6 @@ export interface Outcome {
   passed: number;
   /** What went wrong, with the name of the test. */
   readonly failures: string[];
-  /** What went wrong the first time, of the tests that passed the second time. */
-  readonly repeated: string[];
   /** How many tests or test files were not run, by the reason. */
   readonly skipped: Map<string, number>;
 }
@@ -32,11 +29,10 @@ export async function run(
   runtime: Runtime,
   build: Build,
   host: Host,
-  once: boolean,
   progress: (ended: number) => void,
   over: AbortSignal,
 ): Promise<Outcome> {
-  const outcome: Outcome = { passed: 0, failures: [], repeated: [], skipped: new Map() };
+  const outcome: Outcome = { passed: 0, failures: [], skipped: new Map() };
   for (const why of Object.values(runtime.without)) skip(outcome, why);
   if (runtime.process !== undefined) {
     await endsByItself(runtime, runtime.process, build, outcome, over);
@@ -48,7 +44,7 @@ export async function run(
   let ended = 0;
   const heard = () => progress(++ended);
   const parts = Array.from({ length: runtime.parts }, (_, index) => ({ index, of: runtime.parts }));
-  const common = { runtime, args, build, host, once, over };
+  const common = { runtime, args, build, host, over };
   const ends = await Promise.all(parts.map((part) => runPart({ ...common, part }, outcome, heard)));
   // What is skipped is in the files of one part, and not in those of the others.
   const idle = Object.keys(runtime.skip).filter((start) => !ends.some((skipped) => skipped.has(start)));
@@ -63,13 +59,12 @@ interface Part {
   readonly args: string[];
   readonly build: Build;
   readonly host: Host;
-  readonly once: boolean;
   readonly over: AbortSignal;
 }
 
 /** Runs some of the tests in a process. Returns for which reasons of the runtime tests were skipped. */
 async function runPart(
-  { runtime, part, args, build, host, once, over }: Part,
+  { runtime, part, args, build, host, over }: Part,
   outcome: Outcome,
   progress: () => void,
 ): Promise<Set<string>> {
@@ -83,7 +78,6 @@ async function runPart(
   const settings: Settings = {
     host: host.url,
     freePorts: host.freePorts(8),
-    mayRepeat: once ? 0 : MOST_FLAKY,
     skip: { ...runtime.skip, ...Object.fromEntries(missing.map((start) => [start, "there is no server"])) },
     clients: runtime.clients,
     databases,
@@ -129,8 +123,7 @@ export function unheard(count: number, heard: number): string[] {
 }
 
 function note(outcome: Outcome, line: Line): void {
-  if (line.type === "passed" || line.type === "repeated") outcome.passed++;
-  if (line.type === "repeated") outcome.repeated.push(`${line.name}\n${line.error}`);
+  if (line.type === "passed") outcome.passed++;
   if (line.type === "failed") outcome.failures.push(`${line.name}\n${line.error}`);
   if (line.type === "skipped") skip(outcome, line.why);
 }

@@ -38,7 +38,7 @@ export async function versions(): Promise<string> {
 
 /** Compiles a user's program on the types of the packed package, with each compiler and each way to find packages. */
 export async function checkTypes(build: Build, progress: (ended: number) => void): Promise<Outcome> {
-  const outcome: Outcome = { passed: 0, failures: [], repeated: [], skipped: new Map() };
+  const outcome: Outcome = { passed: 0, failures: [], skipped: new Map() };
   const folder = `${build.folder}/types`;
   await Deno.mkdir(folder);
   await Deno.copyFile(new URL("types/program.ts", import.meta.url), `${folder}/program.ts`);

@@ -35,17 +35,9 @@ export async function* results(files: Files): AsyncGenerator<Line> {
       yield failed(`${path} loads`, error);
     }
   }
-  const failures: { readonly test: Test; readonly line: Line & { type: "failed" } }[] = [];
   for (const test of tests) {
     const why = Object.entries(settings.skip).find(([start]) => test.name.startsWith(start))?.[1];
-    const line: Line = why === undefined ? await result(test) : { type: "skipped", name: test.name, why };
-    if (line.type === "failed") failures.push({ test, line });
-    else yield line;
-  }
-  for (const { test, line } of failures) {
-    // The other runtimes may have left too little of the machine. Many failures at once are no accident.
-    const second = failures.length > settings.mayRepeat ? line : await result(test);
-    yield second.type === "passed" ? { ...line, type: "repeated" } : line;
+    yield why === undefined ? await result(test) : { type: "skipped", name: test.name, why };
   }
   yield { type: "end", count: tests.length };
 }

@@ -6,8 +6,6 @@ export interface Settings {
   host: string;
   /** Ports that nobody listens on. */
   freePorts: number[];
-  /** How many tests at the most are run once more when they have failed. */
-  mayRepeat: number;
   /** Why tests are not run here, by what their names begin with. */
   skip: Record<string, string>;
   /** The libraries of the Redis clients that are tested here, by their names. */
@@ -26,7 +24,6 @@ export interface Settings {
 export const settings: Settings = {
   host: "",
   freePorts: [],
-  mayRepeat: 0,
   skip: {},
   clients: [],
   databases: {},
@@ -51,7 +48,5 @@ export interface Started {
 export type Line =
   | { readonly type: "passed"; readonly name: string; readonly ms: number }
   | { readonly type: "failed"; readonly name: string; readonly error: string }
-  /** It failed beside the others, and passed by itself. */
-  | { readonly type: "repeated"; readonly name: string; readonly error: string }
   | { readonly type: "skipped"; readonly name: string; readonly why: string }
   | { readonly type: "end"; readonly count: number };
