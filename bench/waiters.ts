@@ -53,8 +53,11 @@ export interface PollingOptions {
 const WAITERS = 100;
 const SECONDS = 20;
 
-/** So long after all are in the queue it is counted, in milliseconds: they poll less and less often, up to a limit. */
-const SETTLED_MS = 3_000;
+/**
+ * So long after all are in the queue it is counted, in milliseconds: they poll less and less often, up to a limit, and
+ * the lock was renewed once.
+ */
+const SETTLED_MS = 12_000;
 
 /** How much 100 waiters ask and write, each in a store of its own, as in as many processes. */
 export async function polling(options: PollingOptions, { scale, progress }: Bench): Promise<Figure[]> {
