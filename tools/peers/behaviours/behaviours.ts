@@ -34,7 +34,7 @@ async function table(behaviour: Behaviour, bench: PeerBench): Promise<string> {
     bench.progress(`${behaviour.name}: ${rest.length} to go`);
     rows.push(...await Promise.all(rest.splice(0, AT_A_TIME).map((one) => row(behaviour, one, bench))));
   }
-  const cells = align([["", "", behaviour.name], ...rows]);
+  const cells = align([["", "settings", "", behaviour.name], ...rows]);
   const rule = cells[0]!.map((cell) => "-".repeat(cell.length));
   const lines = [cells[0]!, rule, ...cells.slice(1)].map((cells) => `| ${cells.join(" | ")} |`);
   return [`### ${behaviour.title}`, "", ...lines].join("\n");
@@ -42,7 +42,7 @@ async function table(behaviour: Behaviour, bench: PeerBench): Promise<string> {
 
 async function row(behaviour: Behaviour, contender: Contender, bench: PeerBench): Promise<string[]> {
   const { well, text } = await observe(behaviour, contender, bench);
-  return [contender.title, well ? "✓" : "✗", text];
+  return [contender.title, contender.settings, well ? "✓" : "✗", text];
 }
 
 async function observe(behaviour: Behaviour, contender: Contender, bench: PeerBench): Promise<Observation> {

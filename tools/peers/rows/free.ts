@@ -9,7 +9,13 @@ import type { Worker } from "../worker.ts";
 /** Many short rounds: what disturbs one of them disturbs its neighbours alike. */
 const ROUNDS = 25;
 const QUICK_ROUNDS = 9;
+
+/**
+ * How many rounds come before those that count, and how much longer they are: V8 has compiled all of a library, and of
+ * its client, after about 10,000 pairs. With 1,600 the larger ones took a third more of the processor.
+ */
 const WARM_UPS = 4;
+const WARM_UP_FACTOR = 10;
 
 /** The longest that a round may take, in milliseconds. */
 const LIMIT = 30_000;
@@ -59,12 +65,12 @@ export async function compare(all: readonly Contender[], load: Load, bench: Peer
   await using workers = new AsyncDisposableStack();
   bench.stack.defer(() => workers.disposeAsync());
   const crew = new Map<Contender, Worker>();
-  const total = load.loops * load.pairs;
-  const work = async (contender: Contender): Promise<Round> => {
+  const work = async (contender: Contender, pairs: number): Promise<Round> => {
+    const total = load.loops * pairs;
     const worker = crew.get(contender) ?? await hire(contender, await load.ports(contender), workers);
     crew.set(contender, worker);
     const before = await serverMs();
-    const order = { do: "pairs", name: lockName(contender, "free"), loops: load.loops, pairs: load.pairs };
+    const order = { do: "pairs", name: lockName(contender, "free"), loops: load.loops, pairs };
     const { took, cpu } = await worker.ask<PairsDone>(order, LIMIT);
     const server = await serverMs() - before;
     return { rate: total / took * 1_000, client: cpu / total * 1_000, server: server / total * 1_000 };
@@ -72,8 +78,9 @@ export async function compare(all: readonly Contender[], load: Load, bench: Peer
   const counter = bench.server.connect();
   const serverMs = load.serverMs ?? (() => cpuTime(counter));
   // Workers start, connect and compile before it counts.
-  await compete(all, WARM_UPS, bench, work);
-  const runs = await compete(all, bench.quick ? QUICK_ROUNDS : ROUNDS, bench, work);
+  await compete(all, WARM_UPS, bench, (contender) => work(contender, WARM_UP_FACTOR * load.pairs));
+  const rounds = bench.quick ? QUICK_ROUNDS : ROUNDS;
+  const runs = await compete(all, rounds, bench, (contender) => work(contender, load.pairs));
   counter.disconnect();
   return runs;
 }
