@@ -109,20 +109,21 @@ export class Grant {
   }
 
   /**
-   * Watches for a revocation, once for all handles that have the lock in turn.
+   * Watches for a revocation, once for all handles that have the lock in turn. Returns whether that begins now.
    *
    * @param watch begins to watch; returns `undefined` if it cannot now
    */
   watch(
     watch: (claim: Claim, signal: AbortSignal) => Promise<Meta | void> | undefined,
     revoked: (by?: Meta) => void,
-  ): void {
-    if (this.#watched || this.lease.over) return;
+  ): boolean {
+    if (this.#watched || this.lease.over) return false;
     const signal = this.over;
     const watching = watch(this.lease.claim, signal);
     this.#watched = watching !== undefined;
     // If the store fails here, the next renewal detects the loss.
     watching?.then((by) => signal.aborted || revoked(by ?? undefined), () => {});
+    return this.#watched;
   }
 
   /** Ends the grant and all work for its sake. Returns the handles that wait for it and must be woken. */

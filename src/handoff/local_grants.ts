@@ -1,3 +1,4 @@
+import { calledOrAborted } from "../time/aborted.ts";
 import { elapsed, type Instant, type Timer } from "../time/clock.ts";
 import { ShortLivedMap } from "../time/short_lived.ts";
 import type { Attempt, Claim, Meta } from "../contract/store.ts";
@@ -239,10 +240,30 @@ export class LocalGrants {
     const { store } = this.#context;
     const watch = (claim: Claim, signal: AbortSignal) =>
       asks ? store.revocation?.(claim, signal) : store.revocationHeard?.(claim, signal);
-    grant.watch(watch, (by) => {
+    const watches = grant.watch(watch, (by) => {
       this.end(grant, "lost", by);
       this.tidy();
     });
+    if (watches) void this.#watchLease(grant);
+  }
+
+  /** Ends a watched grant with its lease: its holder may never release it, and nobody may wait for it here. */
+  async #watchLease(grant: Grant): Promise<void> {
+    const { clock } = this.#context;
+    while (!grant.over.aborted) {
+      const now = clock.now();
+      const left = grant.lease.trustedFor(now);
+      if (left <= 0 && grant.holding !== undefined) {
+        void this.end(grant, "expired");
+        return this.tidy();
+      }
+      // Without a holder it goes back by itself, or its lease is renewed.
+      const ms = left > 0 ? left : CLAIM_MS;
+      await calledOrAborted(grant.over, (end) => {
+        const timer = clock.timer(ms, () => end(), now, ms);
+        return () => timer.cancel();
+      });
+    }
   }
 
   watchOnce(now: Instant): void {

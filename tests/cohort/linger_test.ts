@@ -13,7 +13,7 @@ Deno.test("HandoffCohort lingers, and grants the next handle without a request",
     assertEquals(next.fence, first.fence + i);
     await next.release();
   }
-  assertEquals(place.clock.pending, 1, "one timer for all");
+  assertEquals(place.clock.pending, 2, "one timer for all that linger, and one for the lease");
   assertEquals(place.line.calls.length, length);
   await place.clock.advance(50);
   await place.assertEmpty();

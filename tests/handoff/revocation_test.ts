@@ -5,6 +5,7 @@ import { cohort } from "@holdfast/lock/cohort";
 import type { Attempt } from "../../src/contract/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { FileStore } from "../../src/stores/sqlite/store.ts";
+import { aborted } from "../../src/time/aborted.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
 import { asCallersSee, KINDS, Line, type Process, Scene } from "./scene.ts";
 
@@ -251,4 +252,33 @@ for (const [when, options] of KINDS) {
     await clock.advance(100);
     await scene.assertEmpty();
   });
+}
+
+for (const [when, options] of KINDS) {
+  for (const handsOn of [false, true]) {
+    const who = `a handle that ${handsOn ? "was handed the lock" : "was granted the lock"}`;
+    Deno.test(`acquire() of ${who} watches for no longer than its lease, ${when}`, async () => {
+      const scene = new Scene();
+      const { clock, rival } = scene;
+      const here = scene.process(options);
+      const watches: AbortSignal[] = [];
+      here.line.revocation = (_, signal) => (watches.push(signal), aborted(signal));
+      const before = await rival.acquire();
+      // Two handles at once make a run.
+      const enough = new AbortController();
+      const first = await here.wait("1", { renew: false });
+      const second = await here.wait("2", { renew: false, signal: enough.signal });
+      await before.release();
+      await settled();
+      if (handsOn) await first.lock!.release();
+      else enough.abort("enough");
+      await settled();
+      const lock = (handsOn ? second : first).lock!;
+      const { signal } = lock;
+      assert(watches.some(({ aborted }) => !aborted), "it is watched");
+      await clock.advance(lock.remaining() + 1);
+      assert(signal.aborted);
+      assert(watches.every(({ aborted }) => aborted), "it is watched on");
+    });
+  }
 }

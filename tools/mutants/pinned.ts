@@ -129,6 +129,10 @@ export const FAULTS: readonly Fault[] = [
         by: "grants.keys()",
       },
     },
+    "a lock that is never released is watched for ever": {
+      place: "LocalGrants.#watchLease",
+      edit: { replace: /^left <= 0 && grant\.holding !== undefined$/, by: "false" },
+    },
   }),
   ...of("handoff", "handoff/sleepers", {
     "nobody is woken when the one that asks for all gives up": {
