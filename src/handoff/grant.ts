@@ -56,6 +56,7 @@ export class Grant {
   #nextFence: bigint;
   #lastFence: bigint;
   #watched = false;
+  #watching: AbortController | undefined;
   #over: AbortController | undefined;
 
   /** Creates the grant of an attempt; `sentAt` and `since` are the times of its request and its answer. */
@@ -109,26 +110,36 @@ export class Grant {
   }
 
   /**
-   * Watches for a revocation, once for all handles that have the lock in turn. Returns whether that begins now.
+   * Watches for a revocation, once for all handles that have the lock in turn. Returns a signal that aborts when that
+   * ends, if it begins now.
    *
    * @param watch begins to watch; returns `undefined` if it cannot now
    */
   watch(
     watch: (claim: Claim, signal: AbortSignal) => Promise<Meta | void> | undefined,
     revoked: (by?: Meta) => void,
-  ): boolean {
-    if (this.#watched || this.lease.over) return false;
-    const signal = this.over;
-    const watching = watch(this.lease.claim, signal);
-    this.#watched = watching !== undefined;
+  ): AbortSignal | undefined {
+    if (this.#watched || this.lease.over) return undefined;
+    const { signal } = this.#watching ??= new AbortController();
+    const revocation = watch(this.lease.claim, signal);
+    if (revocation === undefined) return undefined;
+    this.#watched = true;
     // If the store fails here, the next renewal detects the loss.
-    watching?.then((by) => signal.aborted || revoked(by ?? undefined), () => {});
-    return this.#watched;
+    revocation.then((by) => signal.aborted || revoked(by ?? undefined), () => {});
+    return signal;
+  }
+
+  /** Ends the watch for a revocation, until it begins again. */
+  unwatch(): void {
+    this.#watching?.abort("over");
+    this.#watching = undefined;
+    this.#watched = false;
   }
 
   /** Ends the grant and all work for its sake. Returns the handles that wait for it and must be woken. */
   end(): Handle[] {
     const { phase, members } = this;
+    this.unwatch();
     this.#over?.abort("over");
     this.phase = { kind: "over" };
     this.members = [];

@@ -11,6 +11,9 @@ import type { LocalQueue } from "./local_queue.ts";
 /** How long the lock is reserved for the next handle until it attempts, in milliseconds: it needs a few microtasks. */
 const CLAIM_MS = 100;
 
+/** How often it is checked whether a watched lease is over, in milliseconds: a renewal may have made it shorter. */
+const LEASE_CHECK_MS = 5_000;
+
 /**
  * Why a grant ends:
  *
@@ -211,9 +214,10 @@ export class LocalGrants {
     this.tidy();
   }
 
-  /** Drops handles whose leases have ended by the clock: they were not released, or the store has not answered. */
+  /** Drops grants whose leases have ended by the clock: they were not released, or the store has not answered. */
   forgetEnded(now: Instant): void {
     for (const [id, { lease }] of [...this.#held.entries()]) if (lease.hasEnded(now)) this.#ended(id);
+    if (this.#current?.lease.hasEnded(now)) this.end(this.#current, "expired");
   }
 
   #ended(id: string): void {
@@ -240,26 +244,23 @@ export class LocalGrants {
     const { store } = this.#context;
     const watch = (claim: Claim, signal: AbortSignal) =>
       asks ? store.revocation?.(claim, signal) : store.revocationHeard?.(claim, signal);
-    const watches = grant.watch(watch, (by) => {
+    const watching = grant.watch(watch, (by) => {
       this.end(grant, "lost", by);
       this.tidy();
     });
-    if (watches) void this.#watchLease(grant);
+    if (watching !== undefined) void this.#watchLease(grant, watching);
   }
 
-  /** Ends a watched grant with its lease: its holder may never release it, and nobody may wait for it here. */
-  async #watchLease(grant: Grant): Promise<void> {
+  /** Ends the watch with the lease: the holder may never release the lock, and nobody may wait for it here. */
+  async #watchLease(grant: Grant, watching: AbortSignal): Promise<void> {
     const { clock } = this.#context;
-    while (!grant.over.aborted) {
+    while (!watching.aborted) {
       const now = clock.now();
       const left = grant.lease.trustedFor(now);
-      if (left <= 0 && grant.holding !== undefined) {
-        void this.end(grant, "expired");
-        return this.tidy();
-      }
-      // Without a holder it goes back by itself, or its lease is renewed.
-      const ms = left > 0 ? left : CLAIM_MS;
-      await calledOrAborted(grant.over, (end) => {
+      // A release may come yet: it goes to the store under the id of this grant.
+      if (left <= 0) return grant.unwatch();
+      const ms = Math.min(left, LEASE_CHECK_MS);
+      await calledOrAborted(watching, (end) => {
         const timer = clock.timer(ms, () => end(), now, ms);
         return () => timer.cancel();
       });

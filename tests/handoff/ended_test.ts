@@ -6,6 +6,7 @@ import { claimOf } from "../support/claims.ts";
 import { busy, granted, ScriptedStore } from "../support/scripted_store.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { LEASE, leftovers, pair, scene } from "./noted.ts";
+import { Scene } from "./scene.ts";
 
 /** Two handles of a process that wait in a store, which gives these answers to their next attempts. */
 async function answered(answersTo: (second: Claim) => (Attempt | Promise<Attempt>)[]) {
@@ -42,6 +43,24 @@ Deno.test("Handoff forgets handles that are never released, the oldest first", a
   // Of the name 0 the first handle is forgotten, so that the second one is alone.
   for (const name of [0, 1_999]) await take(name);
   assertEquals(here.names, ["1999"]);
+});
+
+Deno.test("Handoff forgets grants that are never released where no revocation is told", async () => {
+  const all = new Scene();
+  const { clock, rival } = all;
+  const here = all.process();
+  const handoff = here.store as HandoffStore;
+  Object.assign(here.line, { revocation: undefined });
+  for (let name = 0; name < 2_500; name++) {
+    const before = await rival.acquire({}, `${name}`);
+    const first = await here.wait("first", { renew: false, lease: LEASE }, `${name}`);
+    const second = await here.wait("second", { renew: false, lease: LEASE }, `${name}`);
+    await before.release();
+    await (await first.promise).release();
+    await second.promise;
+    await clock.advance(LEASE);
+  }
+  assert(handoff.names.length <= 1_100, `${handoff.names.length} names`);
 });
 
 Deno.test("Handoff wakes the members when the store is closed and its holder releases", async () => {

@@ -1,6 +1,6 @@
 // Deno only: it makes a temporary file for SQLite.
-import { assert, assertEquals } from "@std/assert";
-import { acquire, type Lock, type Store, tryAcquire } from "@holdfast/lock";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, type Lock, LockLostError, type Store, tryAcquire } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";
 import type { Attempt } from "../../src/contract/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
@@ -254,31 +254,59 @@ for (const [when, options] of KINDS) {
   });
 }
 
+/** Two handles that wait for the lock with these leases, without renewals, and get it from a rival. */
+async function pair(options: Parameters<Scene["process"]>[0], leases: readonly [first: number, second: number]) {
+  const scene = new Scene();
+  const here = scene.process(options);
+  const watches: AbortSignal[] = [];
+  here.line.revocation = (_, signal) => (watches.push(signal), aborted(signal));
+  const before = await scene.rival.acquire();
+  const enough = new AbortController();
+  const first = await here.wait("1", { renew: false, lease: leases[0] });
+  const second = await here.wait("2", { renew: false, lease: leases[1], signal: enough.signal });
+  await before.release();
+  await settled();
+  /** Has one of them hold the lock, and reads its signal. */
+  const hold = async (which: "first" | "second") => {
+    if (which === "first") enough.abort("enough");
+    else await first.lock!.release();
+    await settled();
+    const lock = (which === "first" ? first : second).lock!;
+    assertEquals(lock.signal.aborted, false);
+    assert(watches.some(({ aborted }) => !aborted), "it is watched");
+    return lock;
+  };
+  return { scene, hold, watches: () => watches.filter(({ aborted }) => !aborted).length };
+}
+
+/** Leases of two handles, which of them holds the lock and never releases it, and how it changes its lease. */
+const NEVER_RELEASED = [
+  ["is granted the lock", [1_000, 1_000], "first", undefined],
+  ["is handed the lock", [1_000, 1_000], "second", undefined],
+  ["is handed the lock with a shorter lease", [3_600_000, 1_000], "second", undefined],
+  ["is handed the lock and shortens its lease", [3_600_000, 3_600_000], "second", 1_000],
+] as const;
+
 for (const [when, options] of KINDS) {
-  for (const handsOn of [false, true]) {
-    const who = `a handle that ${handsOn ? "was handed the lock" : "was granted the lock"}`;
-    Deno.test(`acquire() of ${who} watches for no longer than its lease, ${when}`, async () => {
-      const scene = new Scene();
-      const { clock, rival } = scene;
-      const here = scene.process(options);
-      const watches: AbortSignal[] = [];
-      here.line.revocation = (_, signal) => (watches.push(signal), aborted(signal));
-      const before = await rival.acquire();
-      // Two handles at once make a run.
-      const enough = new AbortController();
-      const first = await here.wait("1", { renew: false });
-      const second = await here.wait("2", { renew: false, signal: enough.signal });
-      await before.release();
-      await settled();
-      if (handsOn) await first.lock!.release();
-      else enough.abort("enough");
-      await settled();
-      const lock = (handsOn ? second : first).lock!;
-      const { signal } = lock;
-      assert(watches.some(({ aborted }) => !aborted), "it is watched");
-      await clock.advance(lock.remaining() + 1);
-      assert(signal.aborted);
-      assert(watches.every(({ aborted }) => aborted), "it is watched on");
+  for (const [what, leases, which, shortened] of NEVER_RELEASED) {
+    Deno.test(`acquire() of who ${what} is not watched after its lease, ${when}`, async () => {
+      const { scene, hold, watches } = await pair(options, leases);
+      const lock = await hold(which);
+      if (shortened !== undefined) await lock.extend(shortened);
+      await scene.clock.advance(lock.remaining() + 1);
+      assert(lock.signal.aborted);
+      await scene.clock.advance(5_000);
+      assertEquals(watches(), 0);
     });
   }
+
+  Deno.test(`release() of who was handed the lock frees it after the lease, ${when}`, async () => {
+    const { scene, hold } = await pair(options, [3_600_000, 3_600_000]);
+    const lock = await hold("second");
+    await scene.clock.advance(lock.remaining() + 1);
+    await assertRejects(() => lock.release(), LockLostError);
+    await settled();
+    // The store has it for longer than its holder trusts it.
+    assertEquals((await scene.server.query()).held, []);
+  });
 }

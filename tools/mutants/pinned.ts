@@ -131,7 +131,17 @@ export const FAULTS: readonly Fault[] = [
     },
     "a lock that is never released is watched for ever": {
       place: "LocalGrants.#watchLease",
-      edit: { replace: /^left <= 0 && grant\.holding !== undefined$/, by: "false" },
+      edit: { remove: /^if \(left <= 0\) return grant\.unwatch\(\)/ },
+    },
+    "a lock whose lease was shortened is watched for as long as before": {
+      place: "LocalGrants.#watchLease",
+      edit: { replace: /^Math\.min\(left, LEASE_CHECK_MS\)$/, by: "left" },
+    },
+  }),
+  ...of("handoff", "handoff/ended", {
+    "a name stays in memory whose lock is never released": {
+      place: "LocalGrants.forgetEnded",
+      edit: { remove: /^if \(this\.#current\?\.lease\.hasEnded\(now\)\)/ },
     },
   }),
   ...of("handoff", "handoff/sleepers", {
