@@ -15,6 +15,9 @@ const USER = "nobody";
 /** The user that may do everything, from the loopback interface and without a password. */
 const ROOT = `REPLACE INTO global_priv VALUES ('127.0.0.1', 'root', '{"access":18446744073709551615}');`;
 
+/** How many lines of its log say why it has ended: a stack is among them. */
+const LAST_LINES = 60;
+
 /** How a server is started, besides its settings. */
 export interface MariadbServerOptions {
   /** The environment of the process, such as that of a `ProcessClock`. */
@@ -71,6 +74,11 @@ export class MariadbServer extends TestServer {
     return `mysql://${user}@${host}:${port}/${database}`;
   }
 
+  /** The file of its log; to a name without an extension it would add one. */
+  get #log(): string {
+    return `${this.#directory}/log.err`;
+  }
+
   /** Makes the tables of the system, in 0.3 s: less than it would take to keep and copy them. */
   async #install(): Promise<void> {
     if (Deno.uid() === 0) await run("chown", [USER, this.#directory], "/");
@@ -104,7 +112,7 @@ export class MariadbServer extends TestServer {
         "--socket=socket",
         "--skip-name-resolve",
       ],
-      ...[`--pid-file=${this.#directory}/pid`, `--log-error=${this.#directory}/log`],
+      ...[`--pid-file=${this.#directory}/pid`, `--log-error=${this.#log}`],
       ...this.#settings,
     ]);
     const [program, ...words] = [...this.#startedBy, this.#program];
@@ -117,11 +125,19 @@ export class MariadbServer extends TestServer {
         if (row?.["path"] === `${this.#directory}/pid`) return;
         throw new Error(`another server has taken port ${this.port}`);
       } catch (error) {
-        if (process.ended) throw new Error(`${error}: ${await Deno.readTextFile(`${this.#directory}/log`)}`);
+        if (process.ended) throw new Error(`${error}: ${await Deno.readTextFile(this.#log)}`);
         if (performance.now() - started > HANG_MS) throw error;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }
+  }
+
+  /** Starts it again if it has ended by itself; then rejects with the last of what it has written. */
+  async checkAlive(): Promise<void> {
+    if (!this.process?.ended) return;
+    const log = await Deno.readTextFile(this.#log);
+    await this.start();
+    throw new Error(`the server had ended by itself: ${log.trimEnd().split("\n").slice(-LAST_LINES).join("\n")}`);
   }
 
   #command(settings: readonly string[]): ServerCommand {

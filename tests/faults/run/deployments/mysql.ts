@@ -35,7 +35,10 @@ export async function mysql(locks: readonly string[]): Promise<Deployment & { re
       clock.setting(),
     ],
     server,
-    left: () => mysqlLeft(server, locks),
+    left: async () => {
+      await server.checkAlive();
+      return await mysqlLeft(server, locks);
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -25,7 +25,10 @@ type Lasting = () => Promise<void>;
 /** Returns what can happen to a server that forgets nothing of what it has committed. */
 export function serverFaults(server: MariadbServer): Fault[] {
   const fault = (kind: string, run: (lasting: Lasting, random: Random) => Promise<unknown>): Fault =>
-    serverFault(kind, false, (random, over) => run(() => pause(random.spread(...DURATION), over), random));
+    serverFault(kind, false, async (random, over) => {
+      await server.checkAlive();
+      await run(() => pause(random.spread(...DURATION), over), random);
+    });
   const administered = (kind: string, run: (admin: Connection, lasting: Lasting, random: Random) => Promise<unknown>) =>
     fault(kind, (lasting, random) => administer(server, (admin) => run(admin, lasting, random)));
   return [
