@@ -1,8 +1,12 @@
-import type { Instant } from "../time/clock.ts";
+import { calledOrAborted } from "../time/aborted.ts";
+import type { Clock, Instant } from "../time/clock.ts";
 import { type Attempt, type Claim, type Granted, handleOf, type Meta } from "../contract/store.ts";
 import type { Handle } from "./handle.ts";
 import { ProcessLease } from "./process_lease.ts";
 import type { HandoffContext } from "./context.ts";
+
+/** How often it is checked whether a watched lease is over, in milliseconds: a renewal may have made it shorter. */
+const LEASE_CHECK_MS = 5_000;
 
 /** A handle that holds the lock under a grant. */
 export interface Holding {
@@ -53,6 +57,7 @@ export class Grant {
   abandoned = false;
   /** Whether a loop keeps the lock while no handle has it. */
   lingers = false;
+  readonly #clock: Clock;
   #nextFence: bigint;
   #lastFence: bigint;
   #watched = false;
@@ -62,6 +67,7 @@ export class Grant {
   /** Creates the grant of an attempt; `sentAt` and `since` are the times of its request and its answer. */
   constructor({ store, clock }: HandoffContext, claim: Claim, granted: Granted, sentAt: Instant, now: Instant) {
     this.lease = new ProcessLease(store, claim, sentAt, clock, granted.age);
+    this.#clock = clock;
     this.id = handleOf(claim);
     this.since = now;
     this.fence = granted.fence;
@@ -110,27 +116,41 @@ export class Grant {
   }
 
   /**
-   * Watches for a revocation, once for all handles that have the lock in turn. Returns a signal that aborts when that
-   * ends, if it begins now.
+   * Watches for a revocation while the lease lasts, once for all handles that have the lock in turn.
    *
    * @param watch begins to watch; returns `undefined` if it cannot now
    */
   watch(
     watch: (claim: Claim, signal: AbortSignal) => Promise<Meta | void> | undefined,
     revoked: (by?: Meta) => void,
-  ): AbortSignal | undefined {
-    if (this.#watched || this.lease.over) return undefined;
+  ): void {
+    if (this.#watched || this.lease.over) return;
     const { signal } = this.#watching ??= new AbortController();
     const revocation = watch(this.lease.claim, signal);
-    if (revocation === undefined) return undefined;
+    if (revocation === undefined) return;
     this.#watched = true;
     // If the store fails here, the next renewal detects the loss.
     revocation.then((by) => signal.aborted || revoked(by ?? undefined), () => {});
-    return signal;
+    void this.#watchLease(signal);
+  }
+
+  /** Ends the watch with the lease: the holder may never release the lock, and nobody may wait for it here. */
+  async #watchLease(watching: AbortSignal): Promise<void> {
+    while (!watching.aborted) {
+      const now = this.#clock.now();
+      const left = this.lease.trustedFor(now);
+      // A release may come yet: it goes to the store under the id of this grant.
+      if (left <= 0) return this.#unwatch();
+      const ms = Math.min(left, LEASE_CHECK_MS);
+      await calledOrAborted(watching, (end) => {
+        const timer = this.#clock.timer(ms, () => end(), now, ms);
+        return () => timer.cancel();
+      });
+    }
   }
 
   /** Ends the watch for a revocation, until it begins again. */
-  unwatch(): void {
+  #unwatch(): void {
     this.#watching?.abort("over");
     this.#watching = undefined;
     this.#watched = false;
@@ -139,7 +159,7 @@ export class Grant {
   /** Ends the grant and all work for its sake. Returns the handles that wait for it and must be woken. */
   end(): Handle[] {
     const { phase, members } = this;
-    this.unwatch();
+    this.#unwatch();
     this.#over?.abort("over");
     this.phase = { kind: "over" };
     this.members = [];

@@ -1,4 +1,3 @@
-import { calledOrAborted } from "../time/aborted.ts";
 import { elapsed, type Instant, type Timer } from "../time/clock.ts";
 import { ShortLivedMap } from "../time/short_lived.ts";
 import type { Attempt, Claim, Meta } from "../contract/store.ts";
@@ -10,9 +9,6 @@ import type { LocalQueue } from "./local_queue.ts";
 
 /** How long the lock is reserved for the next handle until it attempts, in milliseconds: it needs a few microtasks. */
 const CLAIM_MS = 100;
-
-/** How often it is checked whether a watched lease is over, in milliseconds: a renewal may have made it shorter. */
-const LEASE_CHECK_MS = 5_000;
 
 /**
  * Why a grant ends:
@@ -244,27 +240,10 @@ export class LocalGrants {
     const { store } = this.#context;
     const watch = (claim: Claim, signal: AbortSignal) =>
       asks ? store.revocation?.(claim, signal) : store.revocationHeard?.(claim, signal);
-    const watching = grant.watch(watch, (by) => {
+    grant.watch(watch, (by) => {
       this.end(grant, "lost", by);
       this.tidy();
     });
-    if (watching !== undefined) void this.#watchLease(grant, watching);
-  }
-
-  /** Ends the watch with the lease: the holder may never release the lock, and nobody may wait for it here. */
-  async #watchLease(grant: Grant, watching: AbortSignal): Promise<void> {
-    const { clock } = this.#context;
-    while (!watching.aborted) {
-      const now = clock.now();
-      const left = grant.lease.trustedFor(now);
-      // A release may come yet: it goes to the store under the id of this grant.
-      if (left <= 0) return grant.unwatch();
-      const ms = Math.min(left, LEASE_CHECK_MS);
-      await calledOrAborted(watching, (end) => {
-        const timer = clock.timer(ms, () => end(), now, ms);
-        return () => timer.cancel();
-      });
-    }
   }
 
   watchOnce(now: Instant): void {

@@ -130,11 +130,11 @@ export const FAULTS: readonly Fault[] = [
       },
     },
     "a lock that is never released is watched for ever": {
-      place: "LocalGrants.#watchLease",
-      edit: { remove: /^if \(left <= 0\) return grant\.unwatch\(\)/ },
+      place: "Grant.#watchLease",
+      edit: { remove: /^if \(left <= 0\) return this\.#unwatch\(\)/ },
     },
     "a lock whose lease was shortened is watched for as long as before": {
-      place: "LocalGrants.#watchLease",
+      place: "Grant.#watchLease",
       edit: { replace: /^Math\.min\(left, LEASE_CHECK_MS\)$/, by: "left" },
     },
   }),
