@@ -91,6 +91,8 @@ export interface Fixture {
   readonly lateMs?: number;
   /** Resolves once all of this has happened. */
   readonly pass: (all: Promise<unknown>) => Promise<void>;
+  /** Returns how many timers there are, if that is known. */
+  readonly timers?: () => number;
 }
 
 /** Does random runs, and checks that each call has the events that it must have. Returns how often they ended how. */
@@ -118,6 +120,7 @@ export async function endsOnce(
       await fixture.pass(Promise.all([...calls, ...evictions]));
       assertEquals(results, plan.calls.map(() => undefined), "every call has ended, and none was judged to be wrong");
       assertEquals(ledger.problems(), []);
+      assertEquals(fixture.timers?.() ?? 0, 0, "timers are left");
       for (const [type, reasons] of ENDS) {
         for (const reason of reasons) {
           const what = [type, reason].join(" ").trim();

@@ -30,9 +30,16 @@ function virtually(
 ): (fates: readonly Fate[], observer: Observer) => Fixture {
   return (fates, observer) => {
     const clock = new VirtualClock();
-    return { store: make(clock, fates, observer), clock, pass: () => clock.advance(ALL_MS) };
+    return {
+      store: make(clock, fates, observer),
+      clock,
+      pass: () => clock.advance(ALL_MS),
+      timers: () => clock.pending,
+    };
   };
 }
+
+const refused = () => Promise.reject(new Error("it is closed"));
 
 /** Checks that the runs have ended in each of these ways. */
 function checkCounts(counts: Map<string, number>, without: readonly string[] = []): void {
@@ -64,6 +71,27 @@ for (const kind of ["with a clock", "without a clock"]) {
     checkCounts(await endsOnce(plansOf(TIMES, { shared: true, faults: true }), RUNS, open));
   });
 }
+
+Deno.test("acquire() on runs of cas() leaves no timer, though the store fails at the end", async () => {
+  const open = (_: readonly Fate[], observer: Observer): Fixture => {
+    const clock = new VirtualClock();
+    const backend = memoryBackend(new Documents(), { clock: () => clock.now().wall });
+    const { read, write } = backend;
+    let fails = false;
+    backend.read = async (...args) => fails ? await refused() : await read(...args);
+    backend.write = async (...args) => fails ? await refused() : await write(...args);
+    const store = new HandoffStore(new CasStore(backend, { maxClockSkew: 10_000, observer }, clock), clock);
+    const pass = async (all: Promise<unknown>) => {
+      const ended = all.then(() => fails = true);
+      await clock.advance(ALL_MS);
+      await ended;
+    };
+    return { store, clock, pass, timers: () => clock.pending };
+  };
+  // All want the lock at once, and wait: it is handed on.
+  const crowd = { ...TIMES, end: 50, waits: [20_000, Infinity] };
+  await endsOnce(plansOf(crowd, { shared: false, faults: false }), RUNS / 4, open);
+});
 
 for (const options of [{}, { keep: 200, linger: 50 }]) {
   Deno.test(`acquire() on cohort ${JSON.stringify(options)} ends in one event, and has no other`, async () => {
