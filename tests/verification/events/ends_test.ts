@@ -72,26 +72,31 @@ for (const kind of ["with a clock", "without a clock"]) {
   });
 }
 
-Deno.test("acquire() on runs of cas() leaves no timer, though the store fails at the end", async () => {
-  const open = (_: readonly Fate[], observer: Observer): Fixture => {
-    const clock = new VirtualClock();
-    const backend = memoryBackend(new Documents(), { clock: () => clock.now().wall });
-    const { read, write } = backend;
-    let fails = false;
-    backend.read = async (...args) => fails ? await refused() : await read(...args);
-    backend.write = async (...args) => fails ? await refused() : await write(...args);
-    const store = new HandoffStore(new CasStore(backend, { maxClockSkew: 10_000, observer }, clock), clock);
-    const pass = async (all: Promise<unknown>) => {
-      const ended = all.then(() => fails = true);
-      await clock.advance(ALL_MS);
-      await ended;
+for (const [what, options] of [["runs", undefined], ["a cohort", { keep: 200, linger: 50 }]] as const) {
+  Deno.test(`acquire() on ${what} of cas() leaves no timer, though the store fails at the end`, async () => {
+    const open = (_: readonly Fate[], observer: Observer): Fixture => {
+      const clock = new VirtualClock();
+      const backend = memoryBackend(new Documents(), { clock: () => clock.now().wall });
+      const { read, write } = backend;
+      let fails = false;
+      backend.read = async (...args) => fails ? await refused() : await read(...args);
+      backend.write = async (...args) => fails ? await refused() : await write(...args);
+      const engine = new CasStore(backend, { maxClockSkew: 10_000, observer }, clock);
+      const store = options === undefined
+        ? new HandoffStore(engine, clock)
+        : new HandoffCohort(engine, clock, checkCohortOptions(options));
+      const pass = async (all: Promise<unknown>) => {
+        const ended = all.then(() => fails = true);
+        await clock.advance(ALL_MS);
+        await ended;
+      };
+      return { store, clock, pass, timers: () => clock.pending };
     };
-    return { store, clock, pass, timers: () => clock.pending };
-  };
-  // All want the lock at once, and wait: it is handed on.
-  const crowd = { ...TIMES, end: 50, waits: [20_000, Infinity] };
-  await endsOnce(plansOf(crowd, { shared: false, faults: false }), RUNS / 4, open);
-});
+    // All want the lock at once, and wait: it is handed on.
+    const crowd = { ...TIMES, end: 50, waits: [20_000, Infinity] };
+    await endsOnce(plansOf(crowd, { shared: false, faults: false }), RUNS / 4, open);
+  });
+}
 
 for (const options of [{}, { keep: 200, linger: 50 }]) {
   Deno.test(`acquire() on cohort ${JSON.stringify(options)} ends in one event, and has no other`, async () => {
