@@ -73,7 +73,7 @@ for (const kind of ["with a clock", "without a clock"]) {
 }
 
 for (const [what, options] of [["runs", undefined], ["a cohort", { keep: 200, linger: 50 }]] as const) {
-  Deno.test(`acquire() on ${what} of cas() leaves no timer, though the store fails at the end`, async () => {
+  Deno.test(`acquire() on ${what} of cas() leaves no timer if the store fails at the end`, async () => {
     const open = (_: readonly Fate[], observer: Observer): Fixture => {
       const clock = new VirtualClock();
       const backend = memoryBackend(new Documents(), { clock: () => clock.now().wall });
