@@ -1,6 +1,7 @@
 import type { Clock } from "../time/clock.ts";
 import type { ShortLivedMap } from "../time/short_lived.ts";
 import type { Claim, Meta, Store } from "../contract/store.ts";
+import type { Grant } from "./grant.ts";
 
 /** How long a process hands a lock on, and keeps it, in milliseconds. */
 export interface HandoffSettings {
@@ -31,8 +32,11 @@ export interface HandoffContext {
   readonly watches: boolean;
   /** The handles whose places in the store's queue are being given back: until then they must not attempt again. */
   readonly leaving: ShortLivedMap<string, Promise<void>>;
-  /** The handles whose grants ended before they were released: the store may have put them into its queue since. */
-  readonly ended: ShortLivedMap<string, true>;
+  /**
+   * The grants that ended before their holders released, by the ids of these handles: the store may have put the handles
+   * into its queue since.
+   */
+  readonly ended: ShortLivedMap<string, Grant>;
   /** Tracks a request in the background, which does not reject. */
   track(request: Promise<unknown>): void;
 }

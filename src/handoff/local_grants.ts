@@ -143,7 +143,7 @@ export class LocalGrants {
     const { holding, phase } = grant;
     // Only a release may be sent again: other handles may lead by then.
     if (phase.kind === "over" && reason !== "released") return Promise.resolve();
-    if (holding !== undefined && (reason === "expired" || reason === "lost")) this.#ended(holding.handle.id);
+    if (holding !== undefined && (reason === "expired" || reason === "lost")) this.#ended(holding.handle.id, grant);
     if (reason === "lost") holding?.revoked?.(by);
     // A quorum that has lost the lock may still have it on some nodes. The handle that it was granted to releases it
     // itself.
@@ -212,13 +212,13 @@ export class LocalGrants {
 
   /** Drops grants whose leases have ended by the clock: they were not released, or the store has not answered. */
   forgetEnded(now: Instant): void {
-    for (const [id, { lease }] of [...this.#held.entries()]) if (lease.hasEnded(now)) this.#ended(id);
+    for (const [id, grant] of [...this.#held.entries()]) if (grant.lease.hasEnded(now)) this.#ended(id, grant);
     if (this.#current?.lease.hasEnded(now)) this.end(this.#current, "expired");
   }
 
-  #ended(id: string): void {
+  #ended(id: string, grant: Grant): void {
     this.#held.delete(id);
-    this.#context.ended.set(id, true);
+    this.#context.ended.set(id, grant);
   }
 
   /** Ends the use of this object if no handle needs it. Not during an attempt: its handle may be about to enter. */

@@ -276,7 +276,7 @@ async function pair(options: Parameters<Scene["process"]>[0], leases: readonly [
     assert(watches.some(({ aborted }) => !aborted), "it is watched");
     return lock;
   };
-  return { scene, hold, watches: () => watches.filter(({ aborted }) => !aborted).length };
+  return { scene, here, hold, watches: () => watches.filter(({ aborted }) => !aborted).length };
 }
 
 /** Leases of two handles, which of them holds the lock and never releases it, and how it changes its lease. */
@@ -308,5 +308,19 @@ for (const [when, options] of KINDS) {
     await settled();
     // The store has it for longer than its holder trusts it.
     assertEquals((await scene.server.query()).held, []);
+  });
+
+  Deno.test(`release() of who was handed the lock lets one in that waits here, ${when}`, async () => {
+    const { scene, here, hold } = await pair(options, [3_600_000, 3_600_000]);
+    const lock = await hold("second");
+    const third = await here.wait("3");
+    await scene.clock.advance(lock.remaining() + 1);
+    assertEquals(third.lock, undefined);
+    await assertRejects(() => lock.release(), LockLostError);
+    // The one that waits asks once a second, if nothing wakes it.
+    await scene.clock.advance(1_000);
+    assert(third.lock?.held);
+    await third.lock.release();
+    await scene.assertEmpty();
   });
 }
