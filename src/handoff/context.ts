@@ -1,7 +1,7 @@
 import type { Clock } from "../time/clock.ts";
 import type { ShortLivedMap } from "../time/short_lived.ts";
 import type { Claim, Meta, Store } from "../contract/store.ts";
-import type { Grant } from "./grant.ts";
+import type { ProcessLease } from "./process_lease.ts";
 
 /** How long a process hands a lock on, and keeps it, in milliseconds. */
 export interface HandoffSettings {
@@ -33,10 +33,10 @@ export interface HandoffContext {
   /** The handles whose places in the store's queue are being given back: until then they must not attempt again. */
   readonly leaving: ShortLivedMap<string, Promise<void>>;
   /**
-   * The grants that ended before their holders released, by the ids of these handles: the store may have put the handles
-   * into its queue since.
+   * The grants that ended before their holders released, by the ids of these handles: the store may have put them into
+   * its queue since.
    */
-  readonly ended: ShortLivedMap<string, Grant>;
+  readonly ended: ShortLivedMap<string, { readonly id: string; readonly lease: ProcessLease }>;
   /** Tracks a request in the background, which does not reject. */
   track(request: Promise<unknown>): void;
 }
