@@ -151,15 +151,13 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
 
   release(claim: Claim): Promise<boolean> {
     const id = handleOf(claim);
-    const ended = this.#context.ended.get(id);
-    if (ended !== undefined && ended.id !== id && !ended.lease.over) {
-      // The store has the lock longer than it was trusted, under the id of the handle that it was granted to.
-      return Promise.all([ended.lease.release(), this.release(claim)]).then((both) => both.includes(true));
-    }
     const state = this.#names.get(claim.name);
-    if (state instanceof NameHandoff) return state.release(claim);
     if (state === id) this.#names.delete(claim.name);
-    return this.target.release(claim);
+    const released = state instanceof NameHandoff ? state.release(claim) : this.target.release(claim);
+    const ended = this.#context.ended.get(id);
+    if (ended === undefined || ended.id === id) return released;
+    // The store has the lock longer than it was trusted, under the id of the handle that it was granted to.
+    return Promise.all([released, ended.lease.release()]).then((both) => both.includes(true));
   }
 
   /** Drops a handle that leaves the lock to its lease. If it holds the lock under a grant, the grant ends. */

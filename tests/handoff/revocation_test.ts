@@ -1,5 +1,5 @@
 // Deno only: it makes a temporary file for SQLite.
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, type Lock, LockLostError, type Store, tryAcquire } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";
 import type { Attempt } from "../../src/contract/store.ts";
@@ -7,7 +7,7 @@ import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { FileStore } from "../../src/stores/sqlite/store.ts";
 import { aborted } from "../../src/time/aborted.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
-import { asCallersSee, KINDS, Line, type Process, Scene } from "./scene.ts";
+import { asCallersSee, KINDS, Line, lost, type Process, Scene, unheard } from "./scene.ts";
 
 /** Longer than a test, so that only what it does ends the time of a process with a lock. */
 const KEEP = 60_000;
@@ -310,17 +310,27 @@ for (const [when, options] of KINDS) {
     assertEquals((await scene.server.query()).held, []);
   });
 
-  Deno.test(`release() of who was handed the lock lets one in that waits here, ${when}`, async () => {
-    const { scene, here, hold } = await pair(options, [3_600_000, 3_600_000]);
-    const lock = await hold("second");
-    const third = await here.wait("3");
-    await scene.clock.advance(lock.remaining() + 1);
-    assertEquals(third.lock, undefined);
-    await assertRejects(() => lock.release(), LockLostError);
-    // The one that waits asks once a second, if nothing wakes it.
-    await scene.clock.advance(1_000);
-    assert(third.lock?.held);
-    await third.lock.release();
-    await scene.assertEmpty();
-  });
+  for (
+    const [how, fate] of [["answered", undefined], ["lost once", lost], ["unheard once", unheard]] as const
+  ) {
+    Deno.test(`release() after a handoff and the lease lets the next in, ${how}, ${when}`, async () => {
+      const { scene, here, hold } = await pair(options, [3_600_000, 3_600_000]);
+      const lock = await hold("second");
+      const third = await here.wait("3");
+      await scene.clock.advance(lock.remaining() + 1);
+      assertEquals(third.lock, undefined);
+      here.line.fate = (go, call) => {
+        if (call.operation !== "release" || fate === undefined) return go();
+        here.line.fate = (go) => go();
+        return fate(go, call);
+      };
+      const released = lock.release().catch((error: unknown) => error);
+      // The one that waits asks once a second, if nothing wakes it.
+      await scene.clock.advance(1_000);
+      assertInstanceOf(await released, LockLostError);
+      assert(third.lock?.held);
+      await third.lock.release();
+      await scene.assertEmpty();
+    });
+  }
 }
